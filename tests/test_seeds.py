@@ -17,7 +17,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.listing import list_folder
 
 FOLDERS = sorted(layout.resource(shelves.SEEDS).iterdir())
-READ = [shelves.read_layer_file(path, "seed") for path in list_folder(shelves.seeds()).files]
+READ = [shelves.read_layer_file(path, "seed") for path in list_folder(shelves.seed_folder()).files]
 SKILLS = {one.skill.name: one.skill for one in READ if isinstance(one, ShelfSkill)}
 
 

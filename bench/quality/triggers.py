@@ -215,8 +215,8 @@ def _separate(
     database: sqlite3.Connection, cases: Sequence[Question], telling: float, body: float
 ) -> Iterator[tuple[float, bool]]:
     """Yield (evidence, right) of the first skill for each case with these weights."""
-    setattr(ranking, "_TELLING", telling)  # noqa: B010 (weights are constants in the product)
-    setattr(ranking, "_BODY", body)  # noqa: B010
+    setattr(ranking, "_COMMON_BITS", telling)  # noqa: B010 (weights are constants in the product)
+    setattr(ranking, "_BODY_WORTH", body)  # noqa: B010
     database.execute("update ranked_stamp set stamp = randomblob(16)")
     for one in cases:
         hits = ranking.search_texts(database, one.text, 1)

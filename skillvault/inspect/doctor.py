@@ -279,7 +279,7 @@ def _head(exam: Examination) -> Iterator[Row]:
     else:
         detail = f"{position} at {commit_id[:10]}, {files} files"
         yield Row("head", "ok" if branch else "note", detail)
-        if files >= cold.WORTHWHILE:
+        if files >= cold.MIN_FILES:
             yield _light_clone(exam)
 
 
@@ -505,10 +505,12 @@ def _locks(exam: Examination) -> Iterator[Row]:
 
 def _git_lock(lock: git_activity.GitLock, holder: str | None) -> Row:
     age = f"{lock.path}: {_age(lock.age)} old"
-    if lock.stale:
+    if lock.is_stale:
         fix = f"rm {shlex.quote(str(lock.path))}"
         return Row("git lock", "problem", f"{age}, and no git process seems to use it", fix)
-    state = f"in use: {holder}" if lock.used and holder else "in use" if lock.used else "young"
+    state = (
+        f"in use: {holder}" if lock.is_used and holder else "in use" if lock.is_used else "young"
+    )
     fix = "wait for that git to end, then run skillvault doctor again"
     return Row("git lock", "note", f"{age}, {state}", fix)
 

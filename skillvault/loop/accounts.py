@@ -356,7 +356,7 @@ class Accounts:
         if findings.kind not in ("warning", "pattern"):
             return
         view = self._view
-        names = view.skills.made_alone(findings.kind, sources)
+        names = view.skills.generated_without_subject(findings.kind, sources)
         shelves = {row.name: row.shelf for row in view.skills.statuses(names)}
         skills = [skill for name in names if (skill := view.skills.find(name))]
         for skill in sorted(skills, key=lambda skill: (skill.created or "", skill.name)):

@@ -661,7 +661,7 @@ def _skills_of(
 
 
 def _seeds() -> Iterator[tuple[str, Files]]:
-    for folder in sorted(path.parent for path in layers.seeds().glob(f"*/{FILE}")):
+    for folder in sorted(path.parent for path in layers.seed_folder().glob(f"*/{FILE}")):
         files = (path for path in sorted(folder.rglob("*")) if path.is_file())
         yield (
             folder.name,

@@ -84,7 +84,7 @@ class Folders:
 
         A folder that is named twice is listed at its last position.
         """
-        folders, problems = layers.domains(self._store.root, rules.dirs, readable)
+        folders, problems = layers.find_layers(self._store.root, rules.dirs, readable)
         for folder in self._added:
             if folder.is_dir():
                 folders.append(folder)
@@ -93,7 +93,7 @@ class Folders:
                 problems.append(Problem(str(folder), None, "no-folder", message))
         domains = dict.fromkeys(map(str, reversed(folders)))
         places = [("domain", folder) for folder in reversed(domains)]
-        return [("seed", str(layers.seeds())), *places], problems
+        return [("seed", str(layers.seed_folder())), *places], problems
 
 
 def find_unknown_names(head: Topics) -> Iterator[Problem]:

@@ -97,7 +97,7 @@ class Shelf:
         Raise UsageError for a folder of the vault that is never served.
         """
         if shelves.is_never_served(self._store.root, Path(folder)):
-            raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
+            raise UsageError(f"{folder}: {shelves.NEVER_SERVED}; add another folder")
         path = layout.real_path(Path(folder))
         self._folders.add_folder(path)
         return [problem for problem in self.problems if Path(problem.path).is_relative_to(path)]
@@ -172,7 +172,7 @@ class Shelf:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
         pins = arguments.text_list("pins", pins)
         head = self.ready()
-        elsewhere = head.skills.counted_elsewhere().items()
+        elsewhere = head.skills.external_uses().items()
         usage = Counter({name: effect.cap_counters(uses).times_applied for name, uses in elsewhere})
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         is_semantic = strategy == "semantic" and task
@@ -499,7 +499,7 @@ def _candidates_of(
 ) -> list[Candidate]:
     """Return the served skills by name: of a domain and without one, or all."""
     rows = _rows(head.skills.candidates(domain), evidence, rules_of(head.policy), domain)
-    counts, scale = head.skills.counted_elsewhere(), head.policy.effect.scale
+    counts, scale = head.skills.external_uses(), head.policy.effect.scale
     lifts = {name: effect.expected_lift(uses, scale) for name, uses in counts.items()}
     return [
         msgspec.structs.replace(row, elsewhere=lifts[row.name]) if row.name in lifts else row

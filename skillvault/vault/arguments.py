@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import UnionType
+from typing import Any
 
 
 def one_text(name: str, value: object, hint: str = "") -> str:
@@ -13,11 +15,7 @@ def one_text(name: str, value: object, hint: str = "") -> str:
 
 def text_list(name: str, value: object) -> tuple[str, ...]:
     """Return the texts of a list or a single text; TypeError for any other value."""
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
-        raise TypeError(f"{name} is a {type(value).__name__}; pass a text or a list of texts")
-    return tuple(one_text(f"one of {name}", member) for member in value)
+    return _members(name, value, str, "text")
 
 
 def tag_list(name: str, value: object) -> tuple[str, ...]:
@@ -29,10 +27,16 @@ def tag_list(name: str, value: object) -> tuple[str, ...]:
 
 def path_list(name: str, value: object) -> tuple[Path, ...]:
     """Return the paths of a list or a single path; TypeError for any other value."""
-    members = [value] if isinstance(value, str | Path) else value
-    if not isinstance(members, Iterable) or isinstance(members, Mapping | bytes):
-        raise TypeError(f"{name} is a {type(value).__name__}; pass a path or a list of paths")
+    return tuple(map(Path, _members(name, value, str | Path, "path")))
+
+
+def _members(name: str, value: object, kind: type | UnionType, noun: str) -> tuple[Any, ...]:
+    if isinstance(value, kind):
+        return (value,)
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
+        raise TypeError(f"{name} is a {type(value).__name__}; pass a {noun} or a list of {noun}s")
+    members = tuple(value)
     for member in members:
-        if not isinstance(member, str | Path):
-            raise TypeError(f"one of {name} is a {type(member).__name__}; pass a path")
-    return tuple(Path(member) for member in members)
+        if not isinstance(member, kind):
+            raise TypeError(f"one of {name} is a {type(member).__name__}; pass a {noun}")
+    return members

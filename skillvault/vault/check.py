@@ -8,11 +8,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Problem, Ref
 from skillvault.model.skill_evidence import TryLines
-from skillvault.model.text.hidden_characters import (
-    HiddenCharacter,
-    escape_hidden,
-    hidden_characters,
-)
+from skillvault.model.text.hidden_characters import escape_hidden, hidden_characters
 from skillvault.vault.files import layout, learnings
 from skillvault.vault.files.work_tree import WorkTreeView
 from skillvault.vault.git.history import PastCommit
@@ -52,7 +48,7 @@ def find_problems(
 
 
 def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:
-    """Map each path of HEAD, which may be on another branch than the vault, to its blob id."""
+    """Map each path of HEAD to its blob id; HEAD may be on another branch than the vault."""
     head = git.head()
     if head == vault.commit:
         return dict(vault.files.items())
@@ -71,10 +67,9 @@ def find_edits(git: Git) -> list[str]:
 def find_uncommitted(committed_blobs: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:
     """Yield a problem for each file that differs from these committed blobs."""
     for path in sorted({*committed_blobs, *view.contents}):
-        if path != layout.VAULT_FILE and not layout.holds_records(path):
-            continue
         old_blob, blob = committed_blobs.get(path), view.contents.get(path)
-        if old_blob != blob:
+        is_checked = path == layout.VAULT_FILE or layout.holds_records(path)
+        if is_checked and old_blob != blob:
             state = "edited" if old_blob and blob else "new" if blob else "deleted"
             message = f"{state} and not committed; it counts when it is"
             yield Problem(path, None, "uncommitted", message)
@@ -92,15 +87,14 @@ def _try_reading(path: str, reader: Callable[[], object]) -> list[Problem]:
 def _find_hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
     """Yield a problem for each kind of hidden character in a file, with its first position."""
     for path, text in sorted(texts.items()):
-        characters: dict[str, HiddenCharacter] = {}
-        for character in hidden_characters(text):
-            characters.setdefault(character.name, character)
-        for hidden in characters.values():
-            message = (
-                f"line {hidden.line}, column {hidden.column}: {hidden.name}, which no reader sees; "
-                f"remove it, or write it as {escape_hidden(hidden.character)}"
-            )
-            yield Problem(path, None, "hidden-character", message)
+        names: set[str] = set()
+        for hidden in hidden_characters(text):
+            if hidden.name not in names:
+                names.add(hidden.name)
+                place = f"line {hidden.line}, column {hidden.column}"
+                advice = f"remove it, or write it as {escape_hidden(hidden.character)}"
+                message = f"{place}: {hidden.name}, which no reader sees; {advice}"
+                yield Problem(path, None, "hidden-character", message)
 
 
 def _find_strays(view: WorkTreeView) -> Iterator[str]:
@@ -123,11 +117,8 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     Each path of such a commit has its old or its new state in the vault, so a cherry-pick has no
     conflict. A path that a later commit removed is not restored.
     """
-    commits = [
-        commit
-        for commit in git.history.find_lost_commits()
-        if all(path.partition("/")[0] in layout.FOLDERS for path in commit.files)
-    ]
+    lost_commits = git.history.find_lost_commits()
+    commits = [c for c in lost_commits if {*map(layout.shelf_of, c.files)} <= {*layout.FOLDERS}]
     paths = sorted({path for commit in commits for path in commit.files})
     if not paths or head.commit is None:
         return []

@@ -22,20 +22,18 @@ from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Objects
 from skillvault.vault.git.process import Runner
 
 MAX_FILE = 1 << 20  # bytes of a file that is searched
-_BATCH = 200  # files that are read at once
-_ENDINGS = (".lock", ".min.js", ".min.css", ".map")
-_DOCUMENTS = (".yaml", ".yml", ".md")  # searched only for a rule whose scope names them
+_BATCH_FILES = 200  # files that are read at once
+_SKIPPED_ENDINGS = (".lock", ".min.js", ".min.css", ".map")
+_DOCUMENT_ENDINGS = (".yaml", ".yml", ".md")  # searched only for a rule whose scope names them
 # Files that repeat the rules themselves or are generated from them.
 _RULE_FILES = frozenset({"CLAUDE.md", "AGENTS.md", "SKILL.md", "LEARNINGS.md", "expertise.yaml"})
-_LOCKS = frozenset({"package-lock.json", "npm-shrinkwrap.json", "go.sum", "gradle.lockfile"})
-_FOLDERS = frozenset(
-    """
-    node_modules .git .psi .claude vendor third_party bower_components dist build target out
-    .venv venv site-packages __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .next
-    .nuxt .gradle coverage
-    """.split()
+_LOCK_FILES = frozenset({"package-lock.json", "npm-shrinkwrap.json", "go.sum", "gradle.lockfile"})
+_SKIPPED_FOLDERS = frozenset(
+    "node_modules .git .psi .claude vendor third_party bower_components dist build target out "
+    ".venv venv site-packages __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .next "
+    ".nuxt .gradle coverage".split()
 )
-_OF_VAULT = (*layout.FOLDERS, *layout.UNTRACKED)
+_VAULT_FOLDERS = (*layout.FOLDERS, *layout.UNTRACKED)
 _VAULT_FILES = (layout.VAULT_FILE, layout.LEARNINGS)
 
 
@@ -87,9 +85,9 @@ class CodeBase(Struct, frozen=True):
 
     def read_files(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield (path, bytes) of some files; UnreadableCodeError if a file cannot be read."""
-        for start in range(0, len(paths), _BATCH):
+        for start in range(0, len(paths), _BATCH_FILES):
             try:
-                contents = self.read(paths[start : start + _BATCH])
+                contents = self.read(paths[start : start + _BATCH_FILES])
             except (GitError, OSError) as error:
                 raise UnreadableCodeError(self.name, reason_of(error)) from None
             yield from contents.items()
@@ -136,15 +134,16 @@ def _read_code_base(folder: Path, vault_root: Path, name: str) -> CodeBase:
         contents = objects.blobs(entries_searched[path][0] for path in paths)
         return {path: contents[entries_searched[path][0]] for path in paths}
 
-    code_sizes, documents = _split_documents(
-        {path: size for path, (_, size) in entries_searched.items()}
-    )
+    sizes = {path: size for path, (_, size) in entries_searched.items()}
+    code_sizes, documents = _split_documents(sizes)
     return CodeBase(name, version, code_sizes, read_blobs, documents)
 
 
 def _split_documents(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     """Return (code, documents)."""
-    documents = {path: size for path, size in sizes.items() if path.lower().endswith(_DOCUMENTS)}
+    documents = {
+        path: size for path, size in sizes.items() if path.lower().endswith(_DOCUMENT_ENDINGS)
+    }
     return {path: size for path, size in sizes.items() if path not in documents}, documents
 
 
@@ -161,8 +160,12 @@ def committed_version(folder: Path) -> str:
 def _is_searched(path: str, size: int) -> bool:
     """Return True for a file of the code base itself that is not too large."""
     *folders, name = path.split("/")
-    is_own = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _RULE_FILES
-    return is_own and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
+    is_own = (
+        not _SKIPPED_FOLDERS.intersection(folders)
+        and name not in _LOCK_FILES
+        and name not in _RULE_FILES
+    )
+    return is_own and not name.lower().endswith(_SKIPPED_ENDINGS) and size <= MAX_FILE
 
 
 def _is_of_vault(file: Path, vault_root: Path) -> bool:
@@ -170,7 +173,7 @@ def _is_of_vault(file: Path, vault_root: Path) -> bool:
     if not file.is_relative_to(vault_root):
         return False
     relative_path = PurePosixPath(file.relative_to(vault_root))
-    return relative_path.parts[0] in _OF_VAULT or str(relative_path) in _VAULT_FILES
+    return relative_path.parts[0] in _VAULT_FOLDERS or str(relative_path) in _VAULT_FILES
 
 
 def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
@@ -189,7 +192,7 @@ def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
 def _walk(base: Path, vault_root: Path) -> Iterator[tuple[str, int]]:
     """Yield (path, size) of the regular files below a folder that can be searched."""
     for folder, folders, names in os.walk(base, onerror=_raise):
-        folders[:] = sorted(set(folders) - _FOLDERS)
+        folders[:] = sorted(set(folders) - _SKIPPED_FOLDERS)
         for name in names:
             path = Path(folder) / name
             state, inner_path = path.lstat(), path.relative_to(base).as_posix()
@@ -207,7 +210,7 @@ def reason_of(error: GitError | OSError) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
-_LOOSE = (".json", ".toml", ".jsonc", ".json5")
+_LOOSE_ENDINGS = (".json", ".toml", ".jsonc", ".json5")
 _BLANKS = dict.fromkeys(map(ord, "\"' \t"))
 
 
@@ -227,10 +230,10 @@ class Searcher:
         self._loose = _automaton((_strip_blanks(_as_bytes(term)), term) for term in distinct_terms)
 
     def find_terms(self, path: str, content: bytes) -> set[str]:
-        """Return the terms that occur in a file."""
+        """Return the terms that occur in a file; in a JSON or TOML file, blanks do not count."""
         text = content.decode("latin-1")
         terms = _matches(self._exact, text)
-        if path.lower().endswith(_LOOSE):
+        if path.lower().endswith(_LOOSE_ENDINGS):
             terms |= _matches(self._loose, _strip_blanks(text))
         return terms
 
@@ -258,26 +261,21 @@ def lines_of(
 
     `terms_by_name` maps a name to (terms, files); each file is read once.
     """
-    by_file: dict[str, list[str]] = {}
+    names_by_file: dict[str, list[str]] = {}
     for name, (_, files) in terms_by_name.items():
         for file in files:
-            by_file.setdefault(file, []).append(name)
+            names_by_file.setdefault(file, []).append(name)
     searchers = {name: Searcher(terms) for name, (terms, _) in terms_by_name.items()}
     lines: dict[str, dict[str, list[int]]] = {name: {} for name in terms_by_name}
-    for path, content in _contents_of(bases, by_file):
-        file_lines = content.split(b"\n")
-        for name in by_file[path]:
-            find_terms = searchers[name].find_terms
-            lines[name][path] = [n for n, row in enumerate(file_lines, 1) if find_terms(path, row)]
-    return lines
-
-
-def _contents_of(bases: Sequence[CodeBase], files: Collection[str]) -> Iterator[tuple[str, bytes]]:
     for base in bases:
-        names = {path: qualified_path(bases, base, path) for path in (*base.sizes, *base.documents)}
-        paths = [path for path, name in names.items() if name in files]
+        files = {path: qualified_path(bases, base, path) for path in (*base.sizes, *base.documents)}
+        paths = [path for path, file in files.items() if file in names_by_file]
         for path, content in base.read_files(paths):
-            yield names[path], content
+            file, rows = files[path], content.split(b"\n")
+            for name in names_by_file[file]:
+                find_terms = searchers[name].find_terms
+                lines[name][file] = [n for n, row in enumerate(rows, 1) if find_terms(file, row)]
+    return lines
 
 
 def qualified_path(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
@@ -296,9 +294,8 @@ def _automaton(terms: Iterable[tuple[str, str]]) -> Any:
 
 
 def _matches(automaton: Any, text: str) -> set[str]:
-    if not len(automaton):
-        return set()
-    return {term for terms in {terms for _, terms in automaton.iter(text)} for term in terms}
+    matches = automaton.iter(text) if len(automaton) else ()
+    return {term for terms in {terms for _, terms in matches} for term in terms}
 
 
 def _as_bytes(term: str) -> str:

@@ -1,4 +1,7 @@
-"""Recognize errors of the disk, sync writes, and name drafts after the process."""
+"""Deal with disk and processes: recognize errors of the disk, sync writes, name drafts.
+
+A draft carries the id of its process, so that drafts of killed processes can be removed.
+"""
 
 import ctypes
 import errno
@@ -18,6 +21,14 @@ _numbers = count(1)
 def draft_name() -> str:
     """Return a file name that no other thread and no other living process uses."""
     return f"{os.getpid()}-{next(_numbers)}"
+
+
+def read_state(path: Path | str) -> os.stat_result | None:
+    """Return the state of a path, without following a link; None if nothing is there."""
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def private_mode(folder: Path) -> int:
@@ -50,7 +61,7 @@ def is_alive(pid: int) -> bool:
     return not state.startswith("Z")
 
 
-_TROUBLE = {
+_REASONS = {
     errno.ENOSPC: "no space left",
     errno.EDQUOT: "the quota is used up",
     errno.EIO: "an input/output error",
@@ -59,7 +70,7 @@ _TROUBLE = {
     errno.ENFILE: "too many open files",
 }
 # The same errors in messages of git and libgit2, which have no number.
-_MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()} | {
+_MESSAGES = {os.strerror(number).lower(): text for number, text in _REASONS.items()} | {
     "out of diskspace": "no space left",
     "couldn't write": "a file could not be written",
 }
@@ -67,10 +78,10 @@ _MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.item
 
 def trouble(error: OSError | GitError | ImportError) -> str | None:
     """Describe an error of the disk; None if the error has another cause."""
-    if isinstance(error, OSError) and error.errno in _TROUBLE:
-        return _TROUBLE[error.errno]
-    words = str(error).lower()
-    return next((text for message, text in _MESSAGES.items() if message in words), None)
+    if isinstance(error, OSError) and error.errno in _REASONS:
+        return _REASONS[error.errno]
+    error_text = str(error).lower()
+    return next((text for message, text in _MESSAGES.items() if message in error_text), None)
 
 
 @contextmanager
@@ -79,12 +90,10 @@ def pause_on_disk_errors() -> Iterator[None]:
     try:
         yield
     except (OSError, GitError, ImportError) as error:  # an import reads a file, too
-        reason = trouble(error)
-        if reason is None:
+        if (reason := trouble(error)) is None:
             raise
-        raise PausedError(
-            f"paused: disk: {reason}; free space or repair the disk, inbox/ waits until then"
-        ) from error
+        advice = "free space or repair the disk, inbox/ waits until then"
+        raise PausedError(f"paused: disk: {reason}; {advice}") from error
 
 
 def sync_disks(*folders: Path) -> None:

@@ -22,7 +22,7 @@ from skillvault.vault.commit.locks import folder_lock
 from skillvault.vault.files import layout
 from skillvault.vault.git.objects import EXECUTABLE
 
-LIST = ".skillvault-export.json"
+LIST_FILE = ".skillvault-export.json"
 FORMAT = 1
 
 Digests = dict[str, dict[str, str]]  # folder -> path in the folder -> digest of the exported part
@@ -59,10 +59,6 @@ class _File(Struct, frozen=True):
         """The path below the folder."""
         return "/".join(filter(None, (self.unit, self.path)))
 
-    @property
-    def differs(self) -> bool:
-        return not _is_current(self.content, self.target)
-
 
 def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = False) -> FolderReport:
     """Update a folder to an export in the format `name`; `drafts` is a folder for drafts.
@@ -71,13 +67,13 @@ def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = Fal
     the folder. With `dry`, nothing is written.
     """
     if dry or not (export.units or root.is_dir()):
-        return _sync(root, name, export, None)
+        return _update_folder(root, name, export, None)
     root.mkdir(parents=True, exist_ok=True)
     with folder_lock(root):
-        return _sync(root, name, export, drafts)
+        return _update_folder(root, name, export, drafts)
 
 
-def _sync(root: Path, name: str, export: Export, drafts: Path | None) -> FolderReport:
+def _update_folder(root: Path, name: str, export: Export, drafts: Path | None) -> FolderReport:
     old_list = _read_list(root)
     files = list(_compare(root, export, _collect_digests(old_list, name)))
     edited_units = {file.unit for file in files if file.problem}
@@ -88,9 +84,9 @@ def _sync(root: Path, name: str, export: Export, drafts: Path | None) -> FolderR
         part = None if file.target is None else export.owned_part.read(file.path, file.target)
         if part is not None:
             digests.setdefault(file.unit, {})[file.path] = _digest(part)
-    changes = [file for file in free_files if file.differs]
+    changes = [file for file in free_files if not _is_current(file.content, file.target)]
     if drafts:
-        _apply(root, changes, drafts, _next_lists(old_list, name, digests))
+        _write_changes(root, changes, drafts, _next_lists(old_list, name, digests))
     return FolderReport(
         written=[file.label for file in changes if file.target is not None],
         removed=[file.label for file in changes if file.target is None],
@@ -163,9 +159,8 @@ def _resolve_inside(root: Path, path: str) -> Path:
     except (OSError, RuntimeError):  # links in a circle
         target = base.parent
     if ".." in Path(path).parts or base not in target.parents:
-        raise BadInputError(
-            f"leads out of {root}, where nothing is written; remove the link", code="leads-out"
-        )
+        message = f"leads out of {root}, where nothing is written; remove the link"
+        raise BadInputError(message, code="leads-out")
     return target
 
 
@@ -173,21 +168,21 @@ def _resolve_inside(root: Path, path: str) -> Path:
 
 
 def _read_list(root: Path) -> ExportList:
-    advice = "remove it, and what it listed counts as yours"
+    file, advice = root / LIST_FILE, "remove it, and what it listed counts as yours"
     try:
-        content = _read_exported(root, LIST)
+        content = _read_exported(root, LIST_FILE)
     except BadInputError as error:
-        raise BadInputError(f"{root / LIST}: {error.message}", code=error.code) from None
+        raise BadInputError(f"{file}: {error.message}", code=error.code) from None
     if content is None:
         return ExportList(format=FORMAT)
     try:
         listing = msgspec.json.decode(content, type=ExportList)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        message = f"{root / LIST}: not a list of an export ({error}); {advice}"
+        message = f"{file}: not a list of an export ({error}); {advice}"
         raise BadInputError(message, code="json") from None
     if listing.format != FORMAT:
         message = f"has format {listing.format}, and this version reads {FORMAT}; {advice}"
-        raise BadInputError(f"{root / LIST}: {message}", code="format")
+        raise BadInputError(f"{file}: {message}", code="format")
     return listing
 
 
@@ -224,18 +219,18 @@ def _digest(part: bytes) -> str:
 # ── writing ──────────────────────────────────────────────────────────────────────────
 
 
-def _apply(
+def _write_changes(
     root: Path, changes: list[_File], drafts: Path, lists: tuple[bytes, bytes | None]
 ) -> None:
     """Change the files; write the list before and after that, so that a kill loses no entry."""
     pending_list, final_list = lists
     if changes:
-        _write_content(root, LIST, pending_list, drafts)
+        _write_content(root, LIST_FILE, pending_list, drafts)
     for file in changes:
         if _read_exported(root, file.label) != file.content:
             raise UncommittedEditError(f"{root / file.label}: changed meanwhile; export again")
         _write_content(root, file.label, file.target, drafts)
-    _write_content(root, LIST, final_list, drafts)
+    _write_content(root, LIST_FILE, final_list, drafts)
 
 
 def _write_content(root: Path, path: str, content: bytes | None, drafts: Path) -> None:

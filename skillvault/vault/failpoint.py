@@ -11,6 +11,7 @@ import signal
 from skillvault.model.errors import UsageError
 
 VARIABLE = "SKILLVAULT_FAILPOINT"
+_ERRORS = {"raise": errno.EIO, "enospc": errno.ENOSPC}
 _counts: dict[str, int] = {}
 
 
@@ -27,17 +28,11 @@ def reach(name: str) -> None:
     if point_name != name:
         return
     _counts[name] = _counts.get(name, 0) + 1
-    if _counts[name] == int(number or 1):
-        _act(action, name)
-
-
-def _act(action: str, name: str) -> None:
+    if _counts[name] != int(number or 1):
+        return
     if action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif action in _ERRORS:
         raise OSError(_ERRORS[action], f"failpoint {name}")
     else:
         raise UsageError(f"{VARIABLE}: {action!r} is not an action; write kill, raise or enospc")
-
-
-_ERRORS = {"raise": errno.EIO, "enospc": errno.ENOSPC}

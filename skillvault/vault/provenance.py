@@ -12,10 +12,14 @@ from skillvault.vault.index.snapshot import Topics
 
 _Steps = Callable[[Topics, Ref], Iterator[tuple[str | None, Ref]]]
 
-_MIN_PREFIX = 6
+_MIN_CHARACTERS = 6
 # An outcome and its evaluation have the same id; backward, the id means the evaluation.
-_BACK: tuple[RecordKind, ...] = ("skill", "fact", "session", "evaluation", "outcome", "link")
-_FORTH: tuple[RecordKind, ...] = ("skill", "fact", "session", "outcome", "evaluation", "link")
+_BACKWARD_KINDS: tuple[RecordKind, ...] = (
+    *("skill", "fact", "session", "evaluation", "outcome", "link"),
+)
+_FORWARD_KINDS: tuple[RecordKind, ...] = (
+    *("skill", "fact", "session", "outcome", "evaluation", "link"),
+)
 
 
 def resolve(snapshot: Topics, root: Path, text: str, *, forward: bool = False) -> Ref:
@@ -32,17 +36,17 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
     if (ref := _find_by_path(snapshot, root, text)) is not None:
         return ref
     prefix = text.replace("_", "-").strip("/")
-    order = _FORTH if forward else _BACK
+    kinds = _FORWARD_KINDS if forward else _BACKWARD_KINDS
     for name in (text.strip("/"), prefix):
-        for kind in order:
+        for kind in kinds:
             if Ref(kind, name) in snapshot.records:
                 return Ref(kind, name)
         if skill_name := snapshot.history.former_names().get(name):
             return Ref("skill", skill_name)
     matches = {
         ref.id: ref
-        for kind in reversed(order)
-        if len(prefix) >= _MIN_PREFIX
+        for kind in reversed(kinds)
+        if len(prefix) >= _MIN_CHARACTERS
         for ref in snapshot.records.with_prefix(kind, prefix)
     }
     if len(matches) == 1:
@@ -50,12 +54,11 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
     if matches:
         names = ", ".join(sorted(matches)[:3])
         suffix = ", …" if len(matches) > 3 else ""
-        raise UsageError(
-            f"{text}: {len(matches)} records begin with it ({names}{suffix}); write more characters"
-        )
+        count = f"{len(matches)} records begin with it ({names}{suffix})"
+        raise UsageError(f"{text}: {count}; write more characters")
     raise UsageError(
         f"{text}: no such skill, fact, session, evaluation, outcome, pattern or rule in HEAD; "
-        f"see `skillvault skill list` and `skillvault log` (of an id, {_MIN_PREFIX} characters "
+        f"see `skillvault skill list` and `skillvault log` (of an id, {_MIN_CHARACTERS} characters "
         "are enough)"
     )
 
@@ -87,14 +90,11 @@ def _tree(
     snapshot: Topics, ref: Ref, key: str, steps: _Steps, *, ancestors: tuple[Ref, ...] = ()
 ) -> list[dict[str, Any]]:
     trail = (*ancestors, ref)
-    return [
-        {
-            "link": link,
-            "ref": node(snapshot, end),
-            key: [] if end in trail else _tree(snapshot, end, key, steps, ancestors=trail),
-        }
-        for link, end in steps(snapshot, ref)
-    ]
+    tree: list[dict[str, Any]] = []
+    for link, end in steps(snapshot, ref):
+        branch = [] if end in trail else _tree(snapshot, end, key, steps, ancestors=trail)
+        tree.append({"link": link, "ref": node(snapshot, end), key: branch})
+    return tree
 
 
 def _find_sources(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:

@@ -32,12 +32,12 @@ KEY_LINE = "^[A-Za-z_]+:.*$"
 # checksum of the index. Values of the person stay.
 MANY_FILES = {"index.version": "4", "core.untrackedCache": "true"}
 HOOKS = ("pre-commit", "post-merge")
-_MARK = "# Installed by `skillvault init"
+_HOOK_MARK = "# Installed by `skillvault init"
 _RULES_MERGE = re.compile(
     rf"^/?{re.escape(layout.LEARNINGS)}\s(?:.*\s)?[-!]?merge(?:=(\S+))?(?=\s|$)", re.MULTILINE
 )
-_PYTHON = re.compile(r"^python=(.*)$", re.MULTILINE)
-_TEMPLATE = (layout.VAULT_FILE, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
+_PYTHON_LINE = re.compile(r"^python=(.*)$", re.MULTILINE)
+_TEMPLATE_FILES = (layout.VAULT_FILE, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
 
 
 class SetupReport(Struct):
@@ -55,18 +55,17 @@ def check_root(root: Path, domains: Sequence[str], *, nested: bool = False) -> N
     check_domains(domains)
     if advice := layout.explain_bare_repository(root):
         raise UsageError(f"{root}: {advice}")
-    parent = next(filter(layout.explain_bare_repository, root.parents), None)
-    if parent is not None or root.name == ".git":
+    if root.name == ".git" or any(map(layout.explain_bare_repository, root.parents)):
         raise UsageError(f"{root}: is a git directory; choose a folder outside it")
     if files := [name for name in layout.UNTRACKED if (root / name).is_file()]:
         raise UsageError(f"{root / files[0]}: must be a folder in a vault; rename that file")
-    parent = next((f for f in root.parents if (f / layout.VAULT_FILE).is_file()), None)
-    if parent is not None and not (root / layout.VAULT_FILE).is_file():
-        raise UsageError(f"{root}: is inside the vault {parent}; choose a folder outside it")
-    parent = next((folder for folder in root.parents if (folder / ".git").exists()), None)
-    if parent is not None and not nested and not (root / ".git").exists():
+    vault = layout.vault_above(root)
+    if vault not in (None, root):
+        raise UsageError(f"{root}: is inside the vault {vault}; choose a folder outside it")
+    repository = next((f for f in (root, *root.parents) if (f / ".git").exists()), root)
+    if repository != root and not nested:
         raise UsageError(
-            f"{root}: is inside the git repository {parent}, which would not hold the vault's "
+            f"{root}: is inside the git repository {repository}, which would not hold the vault's "
             "files; choose a folder outside it, or pass --nested for a repository of its own"
         )
 
@@ -77,7 +76,7 @@ def undo_on_failure(root: Path) -> Iterator[None]:
 
     A commit in an existing repository stays, with its files.
     """
-    names = (".git", ".git/skillvault", *_TEMPLATE, *layout.UNTRACKED)
+    names = (".git", ".git/skillvault", *_TEMPLATE_FILES, *layout.UNTRACKED)
     missing_paths = [path for path in (root / name for name in names) if not os.path.lexists(path)]
     folders = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
@@ -97,10 +96,8 @@ def check_domains(domains: Sequence[str]) -> None:
     """Raise UsageError if a name of the option cannot be a domain."""
     for name in domains:
         if not is_slug(name):
-            raise UsageError(
-                f"--domain {name}: cannot be a folder name; use lower-case letters, digits "
-                "and single hyphens"
-            )
+            advice = "use lower-case letters, digits and single hyphens"
+            raise UsageError(f"--domain {name}: cannot be a folder name; {advice}")
 
 
 def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
@@ -119,7 +116,8 @@ def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetim
 def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
     """Return the first commit of a vault: the files of the template that are missing."""
     source = layout.resource("vault_template")
-    files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
+    missing_names = [name for name in _TEMPLATE_FILES if not (root / name).exists()]
+    files = {name: (source / name).read_bytes() for name in missing_names}
     if layout.VAULT_FILE in files:
         domain_line = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         branch_line = f"branch: {strict_yaml.scalar(branch)}"
@@ -146,9 +144,8 @@ def open_repository(root: Path) -> tuple[Git, str]:
     git.dirs()
     branch = git.branch()
     if branch is None:
-        raise UsageError(
-            f"{root}: HEAD is detached; run `git switch BRANCH` (the branch that learns)"
-        )
+        advice = "run `git switch BRANCH` (the branch that learns)"
+        raise UsageError(f"{root}: HEAD is detached; {advice}")
     return git, branch
 
 
@@ -156,8 +153,7 @@ def add_local_files(root: Path, git: Git, report: SetupReport, *, post_merge: bo
     """Create what a clone lacks: the inbox, the hooks, and settings of git."""
     if Inbox(root).create_folders():
         report.did.append("inbox/ and quarantine/")
-    hooks = ["pre-commit", *(["post-merge"] if post_merge else [])]
-    for name in hooks:
+    for name in HOOKS if post_merge else HOOKS[:1]:
         _install_hook(root, git, name, report)
     _exclude_inbox(root, git, report)
     _install_driver(root, git)
@@ -196,15 +192,13 @@ def _install_hook(root: Path, git: Git, name: str, report: SetupReport) -> None:
             f"{name} hook was installed; call there, for this vault: {_hook_command(name)}"
         )
         return
-    if target.exists():
-        old_text = target.read_text(encoding="utf-8", errors="replace")
-        if old_text == text:
-            return
-        if _MARK not in old_text:
-            report.left.append(
-                f"{target} is yours and was not changed; add to it: {_hook_command(name)}"
-            )
-            return
+    old_text = _read_text(target)
+    if old_text == text:
+        return
+    if target.exists() and _HOOK_MARK not in old_text:
+        advice = f"add to it: {_hook_command(name)}"
+        report.left.append(f"{target} is yours and was not changed; {advice}")
+        return
     folder.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     target.chmod(0o755)
@@ -213,9 +207,12 @@ def _install_hook(root: Path, git: Git, name: str, report: SetupReport) -> None:
 
 def find_hooks(git: Git) -> dict[Path, str]:
     """Map each hook that `init` installed to the Python that it names."""
-    paths = [git.hooks_dir() / name for name in HOOKS]
-    pythons = {path: _PYTHON.search(text) for path in paths if _MARK in (text := _read_text(path))}
-    return {path: "".join(shlex.split(python[1])) for path, python in pythons.items() if python}
+    pythons: dict[Path, str] = {}
+    for path in (git.hooks_dir() / name for name in HOOKS):
+        text = _read_text(path)
+        if _HOOK_MARK in text and (python := _PYTHON_LINE.search(text)):
+            pythons[path] = "".join(shlex.split(python[1]))
+    return pythons
 
 
 def _append_lines(path: Path, lines: Sequence[str]) -> None:
@@ -242,8 +239,7 @@ def _install_rules_merge(root: Path, git: Git, report: SetupReport) -> None:
     For clones without the driver, .gitattributes names `union`. That would join two appended rules,
     because both sides end with the same separator.
     """
-    attributes_file = git.dirs()[1] / "info" / "attributes"
-    attributes = _read_text(root / ".gitattributes") + "\n" + _read_text(attributes_file)
+    attributes_file, attributes = _read_attributes(root, git)
     merges = _RULES_MERGE.findall(attributes)
     if any(name != "union" for name in merges):
         return
@@ -257,11 +253,17 @@ def _install_driver(root: Path, git: Git) -> None:
     command = driver_command()
     if git.text("config", "--local", "--get", DRIVER, ok=(0, 1)) != command:
         git.run("config", "--local", DRIVER, command)
-    attributes_file = git.dirs()[1] / "info" / "attributes"
-    if ATTRIBUTE not in _read_text(root / ".gitattributes") + _read_text(attributes_file):
+    attributes_file, attributes = _read_attributes(root, git)
+    if ATTRIBUTE not in attributes:
         template = layout.resource("vault_template") / ".gitattributes"
         lines = [line for line in _read_text(template).splitlines() if ATTRIBUTE in line]
         _append_lines(attributes_file, lines)
+
+
+def _read_attributes(root: Path, git: Git) -> tuple[Path, str]:
+    """Return (the local file of attributes, the attributes of the vault and of that file)."""
+    file = git.dirs()[1] / "info" / "attributes"
+    return file, _read_text(root / ".gitattributes") + "\n" + _read_text(file)
 
 
 def configured_driver(root: Path, git: Git) -> str | None:

@@ -23,12 +23,12 @@ from skillvault.vault.failpoint import reach
 _HOUR = 3600.0
 _HOURLY_TRIES = 4  # the most requests in an hour, while none is answered
 _MAX_FAILURES = 3  # so many failures in a row open the circuit
-_PAUSE = _HOUR / 2  # the time until the next probe
+_PAUSE_SECONDS = _HOUR / 2  # the time until the next probe
 _CALL_SECONDS = 660.0  # after so long, an open call belongs to a killed process
-_RETENTION = 30 * 24 * _HOUR  # the age at which replies and calls are deleted
-_BUSY = 10.0  # seconds to wait for another process that writes
+_RETENTION_SECONDS = 30 * 24 * _HOUR  # the age at which replies and calls are deleted
+_BUSY_SECONDS = 10.0  # to wait for another process that writes
 
-_LOST = "in a batch whose number was lost; `skillvault run --retry` asks again"
+_LOST_BATCH = "in a batch whose number was lost; `skillvault run --retry` asks again"
 
 _SCHEMA = """
 create table if not exists call (
@@ -55,6 +55,11 @@ class Circuit(Struct, frozen=True):
     until: float = 0.0
     reason: str = ""
     probe: int | None = None
+
+    @property
+    def pause_reason(self) -> str:
+        """The reason and the end of the pause."""
+        return f"{self.reason}; asked again at {_format_time(self.until)}"
 
 
 class FailedItem(Struct, frozen=True):
@@ -93,42 +98,41 @@ class Ledger:
         the circuit forbids the call.
         """
         with self._transaction() as db:
-            now = self._now()
-            circuit = _circuit(db)
-            if now < circuit.until and _is_open(db, circuit.probe, now):
-                return None
+            now, circuit = self._now(), _read_circuit(db)
             if now < circuit.until:
-                raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
-            _check_caps(db, (usd, tokens), _day(now), rules)
+                if _is_open(db, circuit.probe, now):
+                    return None
+                raise UnavailableError(circuit.pause_reason)
+            _check_caps(db, (usd, tokens), _format_day(now), rules)
             first = _first_unanswered(db, now, circuit)
-            if first is not None and not circuit.failures:
-                return None
             if first is not None:
-                clock = _clock(first + _HOUR)
+                if not circuit.failures:
+                    return None
+                clock = _format_time(first + _HOUR)
                 raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, ?, 'open')"
-            call = db.execute(sql, (now, _day(now), usd, tokens)).lastrowid
+            call = db.execute(sql, (now, _format_day(now), usd, tokens)).lastrowid
             if circuit.failures >= _MAX_FAILURES:
-                probing = msgspec.structs.replace(circuit, until=now + _PAUSE, probe=call)
-                _set_circuit(db, probing)
+                probing = msgspec.structs.replace(circuit, until=now + _PAUSE_SECONDS, probe=call)
+                _write_circuit(db, probing)
             return call
 
     def record_replies(self, call: int, replies: Mapping[str, str], cost: AnswerCost) -> None:
         """Close an answered call, and store its cost and its replies by key."""
         reach("reply-received")
         with self._transaction() as db:
-            now = self._now()
             self._keep_replies(db, call, replies, cost)
-            _set_circuit(db, Circuit())
-            db.execute("delete from reply where at < ?", (now - _RETENTION,))
-            db.execute("delete from call where at < ?", (now - _RETENTION,))
+            _write_circuit(db, Circuit())
+            earliest_time = self._now() - _RETENTION_SECONDS
+            db.execute("delete from reply where at < ?", (earliest_time,))
+            db.execute("delete from call where at < ?", (earliest_time,))
         reach("reply-journalled")
 
     def record_refusal(self, call: int) -> None:
         """Close a refused call, which cost nothing and shows that the service works."""
         with self._transaction() as db:
             _close_call(db, call, "refused", AnswerCost())
-            _set_circuit(db, Circuit())
+            _write_circuit(db, Circuit())
 
     def record_failure(
         self, call: int, reason: str, *, billed: bool, pause: float | None = None, tokens: int = 0
@@ -137,18 +141,18 @@ class Ledger:
         with self._transaction() as db:
             (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
             _close_call(db, call, "failed", AnswerCost(tokens, usd if billed else 0.0))
-            failures = _circuit(db).failures + 1
+            failures = _read_circuit(db).failures + 1
             if pause is not None:
                 failures = max(failures, _MAX_FAILURES)  # after the pause, one probe
             elif failures >= _MAX_FAILURES:
-                pause = _PAUSE
+                pause = _PAUSE_SECONDS
             pause_end = self._now() + pause if pause is not None else 0.0
-            _set_circuit(db, Circuit(failures, pause_end, reason))
+            _write_circuit(db, Circuit(failures, pause_end, reason))
 
     def close_circuit(self, reason: str, pause: float) -> None:
         """Pause for some seconds, without a call."""
         with self._transaction() as db:
-            _set_circuit(db, Circuit(_MAX_FAILURES, self._now() + pause, reason))
+            _write_circuit(db, Circuit(_MAX_FAILURES, self._now() + pause, reason))
 
     # ── replies ──────────────────────────────────────────────────────────────────────
 
@@ -192,7 +196,7 @@ class Ledger:
             else:
                 db.execute("update batch set id = ? where call = ?", (batch, call))
                 db.execute("update call set state = 'batch' where id = ?", (call,))
-                _set_circuit(db, Circuit())
+                _write_circuit(db, Circuit())
 
     def batches(self) -> dict[str, dict[str, str]]:
         """Map each open batch to its keys, with their models."""
@@ -207,7 +211,7 @@ class Ledger:
         rows = self._rows("select id from queued join batch using (call) where key = ?", key)
         if not rows:
             return None
-        return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
+        return f"in batch {rows[0][0]}" if rows[0][0] else _LOST_BATCH
 
     def record_batch_replies(
         self, batch: str, replies: Mapping[str, str], cost: AnswerCost
@@ -233,9 +237,8 @@ class Ledger:
         last failure of the item, so that an outage does not give up items.
         """
         with self._transaction() as db:
-            (answer,) = db.execute(
-                "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
-            ).fetchone()
+            sql = "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
+            (answer,) = db.execute(sql).fetchone()
             sql = "select attempts, answered from letter where item = ?"
             attempts, last_answer = db.execute(sql, (subject,)).fetchone() or (0, answer)
             attempts += 1 if not service or answer > last_answer else 0
@@ -255,14 +258,14 @@ class Ledger:
                 calls = [row[0] for row in db.execute("select call from batch where id is null")]
                 for call in calls:
                     _drop_batch(db, call)
-                _set_circuit(db, Circuit())
+                _write_circuit(db, Circuit())
 
     # ── state ────────────────────────────────────────────────────────────────────────
 
     def spent_today(self) -> Spending:
         """Return the calls and costs since midnight (UTC)."""
         sql = "select count(*), coalesce(sum(tokens), 0), coalesce(sum(usd), 0.0) from call"
-        rows = self._rows(f"{sql} where day = ?", _day(self._now()))
+        rows = self._rows(f"{sql} where day = ?", _format_day(self._now()))
         return Spending(*rows[0]) if rows else Spending()
 
     def count_calls(self, seconds: float) -> int:
@@ -275,10 +278,8 @@ class Ledger:
         if not self.path.exists():
             return None
         with self._open() as db:
-            circuit = _circuit(db)
-        if self._now() >= circuit.until:
-            return None
-        return f"{circuit.reason}; asked again at {_clock(circuit.until)}"
+            circuit = _read_circuit(db)
+        return circuit.pause_reason if self._now() < circuit.until else None
 
     # ── the file ─────────────────────────────────────────────────────────────────────
 
@@ -304,7 +305,7 @@ class Ledger:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
+            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             with closing(connection) as db:
                 db.execute("pragma synchronous = full")
                 (version,) = db.execute("pragma user_version").fetchone()
@@ -324,39 +325,37 @@ def _drop_batch(db: sqlite3.Connection, call: int) -> None:
     db.execute("delete from batch where call = ?", (call,))
 
 
-def _circuit(db: sqlite3.Connection) -> Circuit:
+def _read_circuit(db: sqlite3.Connection) -> Circuit:
     row = db.execute("select value from state where name = 'circuit'").fetchone()
     return msgspec.json.decode(row[0], type=Circuit) if row else Circuit()
 
 
-def _set_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
+def _write_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
     row = ("circuit", msgspec.json.encode(circuit).decode())
     db.execute("insert or replace into state values (?, ?)", row)
 
 
 def _check_caps(
-    db: sqlite3.Connection, most: tuple[float, int], day: str, rules: JudgePolicy
+    db: sqlite3.Connection, price: tuple[float, int], day: str, rules: JudgePolicy
 ) -> None:
-    """UnavailableError if a call of at most so many (dollars, tokens) would pass a day's cap."""
-    usd, new_tokens = most
+    """Raise UnavailableError if a call of at most (dollars, tokens) would pass a day's cap."""
+    usd, new_tokens = price
     sql = "select count(*), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) from call"
     calls, cost, tokens = db.execute(f"{sql} where day = ?", (day,)).fetchone()
     key = "client_calls_per_day" if rules.provider == "client" else "calls_per_day"
     most_calls: int = getattr(rules, key)
+    most_tokens, most_usd = rules.client_tokens_per_day, rules.usd_per_day
     if calls >= most_calls:
-        raise UnavailableError(
-            f"the day's {most_calls} calls are sent (judge.{key}); the rest waits for midnight UTC"
-        )
-    if rules.provider == "client" and tokens + new_tokens > rules.client_tokens_per_day:
-        raise UnavailableError(
-            f"the day's {rules.client_tokens_per_day} tokens (judge.client_tokens_per_day) leave "
-            f"no room for a call of {new_tokens}; the rest waits for midnight UTC"
-        )
-    if cost + usd > rules.usd_per_day:
-        raise UnavailableError(
-            f"the day's ${rules.usd_per_day:g} (judge.usd_per_day) leave no room for a call of "
-            f"up to ${usd:.4f}; the rest waits for midnight UTC"
-        )
+        reason = f"the day's {most_calls} calls are sent (judge.{key})"
+    elif rules.provider == "client" and tokens + new_tokens > most_tokens:
+        reason = f"the day's {most_tokens} tokens (judge.client_tokens_per_day) leave no room for"
+        reason = f"{reason} a call of {new_tokens}"
+    elif cost + usd > most_usd:
+        reason = f"the day's ${most_usd:g} (judge.usd_per_day) leave no room for a call of up to"
+        reason = f"{reason} ${usd:.4f}"
+    else:
+        return
+    raise UnavailableError(f"{reason}; the rest waits for midnight UTC")
 
 
 def _first_unanswered(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
@@ -365,11 +364,9 @@ def _first_unanswered(db: sqlite3.Connection, now: float, circuit: Circuit) -> f
         sql = "select 1 from call where at > ? and state in ('paid', 'refused') limit 1"
         if db.execute(sql, (now - _HOUR,)).fetchone():
             return None
-    count, first = db.execute(
-        "select count(*), min(at) from call"
-        " where at > ? and (state = 'failed' or (state = 'open' and at > ?))",
-        (now - _HOUR, now - _CALL_SECONDS),
-    ).fetchone()
+    sql = """select count(*), min(at) from call
+        where at > ? and (state = 'failed' or (state = 'open' and at > ?))"""
+    count, first = db.execute(sql, (now - _HOUR, now - _CALL_SECONDS)).fetchone()
     return first if count >= _HOURLY_TRIES else None
 
 
@@ -384,9 +381,9 @@ def _close_call(db: sqlite3.Connection, call: int, state: str, cost: AnswerCost)
     db.execute(sql, (state, cost.cost_usd, cost.tokens, call))
 
 
-def _day(at: float) -> str:
+def _format_day(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def _clock(at: float) -> str:
+def _format_time(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"

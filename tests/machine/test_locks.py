@@ -239,7 +239,7 @@ def lockless(monkeypatch: pytest.MonkeyPatch) -> None:
             yield descriptor
 
     monkeypatch.setattr("skillvault.vault.commit.locks.writer_lock", lying)
-    monkeypatch.setattr("skillvault.vault.commit.locks._gc_owner", lying_owner)
+    monkeypatch.setattr("skillvault.vault.commit.locks._hold_gc_owner", lying_owner)
 
 
 def apply(root: Path, number: int) -> str:

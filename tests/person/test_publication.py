@@ -57,7 +57,7 @@ def test_a_commit_that_is_open_in_an_editor_is_waited_for(template: Path, tmp_pa
 def test_one_that_stays_open_is_said_and_what_arrived_waits(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skillvault.vault.commit.publish._REST_SECONDS", 0.1)
+    monkeypatch.setattr("skillvault.vault.commit.publish._GIT_SECONDS", 0.1)
     root = publication.copied(template, tmp_path / "vault")
     opened, done = tmp_path / "opened", tmp_path / "done"
     editor = f"sh -c 'touch {opened}; while [ ! -e {done} ]; do sleep 0.1; done; echo mine > $1' -"

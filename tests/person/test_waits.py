@@ -20,7 +20,7 @@ from tests.person.publication import DROPPED, MINE
 @pytest.fixture
 def root(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A vault whose writer waits for nobody."""
-    monkeypatch.setattr("skillvault.vault.commit.publish._REST_SECONDS", 0.1)
+    monkeypatch.setattr("skillvault.vault.commit.publish._GIT_SECONDS", 0.1)
     monkeypatch.setattr("skillvault.vault.commit.publish._LOCK_SECONDS", 0.1)
     return publication.copied(template, tmp_path / "vault")
 

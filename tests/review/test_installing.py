@@ -545,7 +545,7 @@ def test_a_broken_link_is_a_sentence(vault: Vault, person: Person, author: Autho
 def test_seeds_are_copied_and_a_name_that_stands_stays_without_force(
     vault: Vault, person: Person
 ) -> None:
-    seeds = sorted(path.parent.name for path in layers.seeds().glob("*/SKILL.md"))
+    seeds = sorted(path.parent.name for path in layers.seed_folder().glob("*/SKILL.md"))
     person.write(f"skills/{seeds[0]}/SKILL.md", skill_file(seeds[0], "Mine.").decode())
     person.git("add", "-A")
     person.git("commit", "-qm", "mine")

@@ -11,7 +11,7 @@ from skillvault.model import codec
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.records import Ref, Skill
 from skillvault.review.curate import clean_skill
-from skillvault.vault.files.layers import seeds
+from skillvault.vault.files.layers import seed_folder
 from tests.conftest import Person
 from tests.given import NOW
 from tests.thorough import THOROUGH
@@ -152,7 +152,7 @@ def _mutated(text: str, chance: Random) -> str:
 def _skills(count: int) -> list[Skill]:
     """Skills as they are read from mutated files, each under one of a few names."""
     chance = Random(25)
-    files = sorted(seeds().rglob("SKILL.md"))
+    files = sorted(seed_folder().rglob("SKILL.md"))
     heads = [file.read_text() for file in files]
     texts = [text[:600] + text[-300:] for text in heads]
     skills: list[Skill] = []

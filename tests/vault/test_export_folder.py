@@ -14,7 +14,7 @@ from skillvault.model.export import Export
 from skillvault.vault.commit import locks
 from skillvault.vault.commit.files import write_file
 from skillvault.vault.commit.locks import folder_lock
-from skillvault.vault.export_folder import LIST, FolderReport, sync
+from skillvault.vault.export_folder import LIST_FILE, FolderReport, sync
 from skillvault.vault.failpoint import VARIABLE
 
 SKILLS = ".claude/skills"
@@ -69,10 +69,10 @@ def test_what_is_live_no_more_goes_with_its_folder(
     done = put(one={"SKILL.md": b"new\n"})
     assert done.written == [f"{SKILLS}/one/SKILL.md"]
     assert sorted(done.removed) == [f"{SKILLS}/one/references/a.md", f"{SKILLS}/two/SKILL.md"]
-    assert {*state(tmp_path / "out")} == {LIST, f"{SKILLS}/one/SKILL.md"}
+    assert {*state(tmp_path / "out")} == {LIST_FILE, f"{SKILLS}/one/SKILL.md"}
     put()
     assert not (tmp_path / "out" / SKILLS).exists()
-    assert not (tmp_path / "out" / LIST).exists()
+    assert not (tmp_path / "out" / LIST_FILE).exists()
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(
@@ -183,7 +183,7 @@ def test_each_format_has_its_own_files_in_one_folder(
     put(one=ONE)
     sync(tmp_path / "out", "codex", Export({".agents/skills/one": TWO}), tmp_path / "drafts")
     put(name="claude-code")
-    assert {*state(tmp_path / "out")} == {LIST, ".agents/skills/one/SKILL.md"}
+    assert {*state(tmp_path / "out")} == {LIST_FILE, ".agents/skills/one/SKILL.md"}
 
 
 def test_a_link_inside_the_folder_is_followed(
@@ -214,7 +214,7 @@ def test_a_list_that_cannot_be_read_stops_the_export(
     tmp_path: Path, put: Callable[..., FolderReport], text: str, code: str
 ) -> None:
     put(one=ONE)
-    (tmp_path / "out" / LIST).write_text(text)
+    (tmp_path / "out" / LIST_FILE).write_text(text)
     before = state(tmp_path)
     with pytest.raises(BadInputError, match="remove it") as refused:
         put(two=TWO)
@@ -229,7 +229,7 @@ def test_a_list_names_nothing_outside_of_its_folder(
     victim = tmp_path / "victim"
     victim.write_bytes(b"two\n")
     put(one=ONE)
-    path = tmp_path / "out" / LIST
+    path = tmp_path / "out" / LIST_FILE
     said = json.loads(path.read_text())
     digest = "sha256:27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a"
     said["exports"]["claude-code"][""] = {place: digest}
@@ -242,7 +242,7 @@ def test_a_lost_list_is_made_anew_of_what_is_as_it_would_be_written(
     tmp_path: Path, put: Callable[..., FolderReport]
 ) -> None:
     put(one=ONE)
-    (tmp_path / "out" / LIST).unlink()
+    (tmp_path / "out" / LIST_FILE).unlink()
     assert not put(one=ONE).left
     assert put().removed
 
@@ -327,7 +327,7 @@ def test_an_export_that_fails_half_way_is_finished_by_the_next_one(
     done = put(one=later, three=TWO)
     assert not done.left
     files = {path: content for path, (content, _) in state(tmp_path / "out").items()}
-    del files[LIST]
+    del files[LIST_FILE]
     assert files == {f"{SKILLS}/one/SKILL.md": b"later\n", f"{SKILLS}/three/SKILL.md": b"two\n"}
     assert not list((tmp_path / "drafts").iterdir())
 

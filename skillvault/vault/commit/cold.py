@@ -29,23 +29,19 @@ from skillvault.vault.disk import draft_name
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.config import COLD
-from skillvault.vault.git.index_file import Entries, SparsePaths
+from skillvault.vault.git.index_file import Entries, SparsePaths, path_list
 from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 
-WORTHWHILE = 20_000  # files from which `doctor` proposes it
-_SETTINGS = (
-    "core.sparseCheckoutCone",
-    "index.sparse",
-    COLD,
-    "core.sparseCheckout",
-)  # in this order
+MIN_FILES = 20_000  # files from which `doctor` proposes it
+# In the order in which they are set.
+_SETTINGS = ("core.sparseCheckoutCone", "index.sparse", COLD, "core.sparseCheckout")
 _DRAFT = re.compile(r"\.skillvault-(?P<name>.+)-[0-9]+-[0-9]+\.tmp")  # a file before its removal
 _YEAR_DEPTH = 3  # names in the path of the folder of a year, the first that `cold` may leave out
 _TRIES = 3
 _LOCK_SECONDS = 5.0
 _STATUS = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-_INTENDED = " A"  # in the output of `git status`: staged by `git add --intent-to-add`
+_INTENT_TO_ADD = " A"  # in the output of `git status`: staged by `git add --intent-to-add`
 
 
 class ColdReport(Struct):
@@ -62,7 +58,7 @@ class ColdReport(Struct):
 
 
 def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
-    """Leave out all months but the `keep` latest, of which the current month is one.
+    """Leave out all months but the `keep` latest; the current month counts as one of them.
 
     PausedError in the middle of a git operation, VaultBusyError if another process is at work.
     """
@@ -93,7 +89,7 @@ def follow_month(store: Store, today: date) -> ColdReport | None:
 
 
 def hides_domain(git: Git) -> bool:
-    """Return True if a light clone hides a whole domain or top folder, which a pull brought."""
+    """Return True if a light clone hides a domain or top folder that a pull brought."""
     return any(folder.count("/") < _YEAR_DEPTH for folder in git.index_file.sparse_paths().folders)
 
 
@@ -138,6 +134,7 @@ class _WindowChange:
         self._report = ColdReport()
 
     def leave_out(self, keep: int) -> ColdReport:
+        """Write the cone and the settings, and remove the files of closed months."""
         self._write_window()  # git finds the patterns when it reads the settings
         reach("cone-written")
         _configure(self._git, keep)
@@ -145,6 +142,7 @@ class _WindowChange:
         return self._apply()
 
     def take_back(self) -> ColdReport:
+        """Restore all files, and remove the cone and the settings."""
         self._apply()
         for name in reversed(_SETTINGS):
             self._git.run("config", "--worktree", "--unset-all", name, ok=(0, 5))
@@ -169,7 +167,7 @@ class _WindowChange:
         if [path for path in edits if _put_back_draft(self._root / path)]:
             return self._read_edits()
         for path, state in edits.items():
-            if state == _INTENDED:
+            if state == _INTENT_TO_ADD:
                 raise UncommittedEditError(
                     f"{path}: added by `git add --intent-to-add`, beside which git loses entries "
                     f"of a sparse index; `git add` it or `git reset -- {path}`"
@@ -227,16 +225,15 @@ class _WindowChange:
         if not missing_paths:
             return
         self._git.objects.fetch_missing(entries[path].id for path in missing_paths)
-        names = "".join(f"{path}\0" for path in missing_paths).encode(errors="surrogateescape")
-        options = ("--ignore-skip-worktree-bits", "-z", "--stdin")
-        self._git.run("checkout-index", *options, stdin=names, env=self._env, ok=(0, 1))
+        words = ("checkout-index", "--ignore-skip-worktree-bits", "-z", "--stdin")
+        self._git.run(*words, stdin=path_list(missing_paths), env=self._env, ok=(0, 1))
         for path in missing_paths:
             if not os.path.lexists(self._root / path):
                 raise GitError(f"{path}: could not be written; make room, and run it again")
         self._report.returned = len(missing_paths)
 
     def _remove_closed_files(self, paths: list[str], differences: Entries) -> None:
-        """Remove the files whose bytes are those of HEAD and of the index."""
+        """Remove the files that have the same bytes in HEAD and in the index."""
         entries = self._git.entries(self._git.head(), paths)
         for path in paths:
             if path in entries and path not in differences:

@@ -8,12 +8,13 @@ from itertools import compress
 from pathlib import Path
 
 from skillvault.vault.disk import draft_name
+from skillvault.vault.files import layout
 from skillvault.vault.git.repository import Git
 
 _FOLDERS = ("outcomes", "evaluations", "recommendations")  # each with a folder for each month
 _MONTH = re.compile(rf"(?:{'|'.join(_FOLDERS)})/[^/]+/(?P<month>[0-9]{{4}}/[0-9]{{2}})/")
 _MONTH_DEPTH = 4  # names in the path of a month's folder
-_ALL, _NO_FOLDER = "/*", "!/*/"
+_FILES, _NO_FOLDER = "/*", "!/*/"
 
 
 def list_months(today: date, keep: int) -> tuple[str, ...]:
@@ -49,14 +50,14 @@ class Window:
     def write(self, git: Git) -> None:
         """Write the cone with all folders and domains of HEAD."""
         if self._months is None:
-            _write_lines(git, [_ALL])
+            _write_lines(git, [_FILES])
             return
         head = git.head() or "HEAD"
-        tops = _subfolders(git, head)
+        tops = _list_subfolders(git, head)
         areas = {top for top in tops if top not in _FOLDERS}
         for top in set(_FOLDERS).intersection(tops):
-            areas |= {f"{top}/{domain}" for domain in _subfolders(git, f"{head}:{top}")}
-        _write_cone(git, set(map(_escape, _leaves(areas, self._months) | self._folders)))
+            areas |= {f"{top}/{domain}" for domain in _list_subfolders(git, f"{head}:{top}")}
+        _write_cone(git, set(map(_escape, _list_open_folders(areas, self._months) | self._folders)))
 
 
 def extend_cone(git: Git, paths: Iterable[str], today: date) -> None:
@@ -71,9 +72,12 @@ def extend_cone(git: Git, paths: Iterable[str], today: date) -> None:
     areas = {_area_of(path) for path in paths if "/" in path}
     areas = {area for area in areas if f"/{_escape(area)}/" not in lines}
     if areas and _NO_FOLDER in lines:  # without this line the cone has all folders
-        is_leaf = (line[0] == "/" and line != _ALL and f"!{line}*/" not in lines for line in lines)
+        is_leaf = (
+            line[0] == "/" and line != _FILES and f"!{line}*/" not in lines for line in lines
+        )
         leaves = {line.strip("/") for line in compress(lines, is_leaf)}
-        _write_cone(git, leaves.union(map(_escape, _leaves(areas, list_months(today, keep)))))
+        new_leaves = _list_open_folders(areas, list_months(today, keep))
+        _write_cone(git, leaves.union(map(_escape, new_leaves)))
 
 
 def cone_file(git: Git) -> Path:
@@ -87,7 +91,7 @@ def _area_of(path: str) -> str:
     return f"{top}/{domain}" if top in _FOLDERS else top
 
 
-def _leaves(areas: Iterable[str], months: Iterable[str]) -> set[str]:
+def _list_open_folders(areas: Iterable[str], months: Iterable[str]) -> set[str]:
     """Return the folders of these areas that stay whole: the open months of a domain."""
     return {
         leaf
@@ -98,8 +102,8 @@ def _leaves(areas: Iterable[str], months: Iterable[str]) -> set[str]:
 
 def _write_cone(git: Git, leaves: set[str]) -> None:
     """Write the folders that stay whole, in the form of git's cone mode."""
-    parents = {f[:i] for f in leaves for i, char in enumerate(f) if char == "/"} - leaves
-    lines = [_ALL, _NO_FOLDER]
+    parents = {folder for leaf in leaves for folder in layout.folders_above(leaf)} - leaves
+    lines = [_FILES, _NO_FOLDER]
     for parent in sorted(parents):
         lines += [f"/{parent}/", f"!/{parent}/*/"]
     _write_lines(git, [*lines, *(f"/{leaf}/" for leaf in sorted(leaves))])
@@ -113,7 +117,7 @@ def _write_lines(git: Git, lines: list[str]) -> None:
     draft.replace(file)
 
 
-def _subfolders(git: Git, tree: str) -> list[str]:
+def _list_subfolders(git: Git, tree: str) -> list[str]:
     out = git.run("ls-tree", "-d", "-z", "--name-only", tree, ok=(0, 128))
     return [os.fsdecode(name) for name in out.split(b"\0") if name]
 

@@ -11,7 +11,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -142,7 +142,7 @@ class ReplacedFile:
     `descriptor` is the open old file. The new file replaces its first `size` bytes.
     """
 
-    def __init__(self, path: Path, descriptor: int, second_name: Path | None, size: int) -> None:
+    def __init__(self, path: Path, descriptor: int, second_name: Path, size: int) -> None:
         self._path = path
         self._descriptor = descriptor
         self._second_name = second_name
@@ -174,12 +174,10 @@ class ReplacedFile:
 
     def drop_second_name(self) -> None:
         """Remove the old file's name in the git dir."""
-        if self._second_name:
-            self._second_name.unlink(missing_ok=True)
+        self._second_name.unlink(missing_ok=True)
 
     def _append_late(self) -> None:
-        late_bytes = self._read_late()
-        if late_bytes:
+        if late_bytes := self._read_late():
             _append(self._path, late_bytes)
             self._size += len(late_bytes)
 
@@ -221,9 +219,8 @@ class AppendedFile:
 
         def edit(text: bytes) -> bytes:
             if not text.startswith(prefix.start):
-                raise UncommittedEditError(
-                    f"{self._path}: a file of yours appeared there; run again"
-                )
+                message = f"{self._path}: a file of yours appeared there; run again"
+                raise UncommittedEditError(message)
             return content + prefix.left + text[len(prefix.start) :]
 
         return self._edit(edit)
@@ -246,23 +243,20 @@ class AppendedFile:
         try:
             old_text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
             new_text = edit(old_text)
-            if new_text != old_text:
-                size = len(old_text)
-                name = f"late-{size}-{quote(self._path, safe='')}-{draft_name()}"
-                second_name: Path | None = self._folder / name
-                try:
-                    os.link(file, self._folder / name)
-                except OSError:  # the git dir is on another disk
-                    second_name = None
-                replaced_file = ReplacedFile(file, descriptor, second_name, size)
-                self._save(new_text, replace=True)
+            if new_text == old_text:
+                os.close(descriptor)
+                return None
+            name = f"late-{len(old_text)}-{quote(self._path, safe='')}-{draft_name()}"
+            second_name = self._folder / name
+            with suppress(OSError):  # the git dir is on another disk
+                os.link(file, second_name)
+            replaced_file = ReplacedFile(file, descriptor, second_name, len(old_text))
+            self._save(new_text, replace=True)
         except BaseException:
             if replaced_file:
                 replaced_file.drop_second_name()
             os.close(descriptor)
             raise
-        if replaced_file is None:
-            os.close(descriptor)
         return replaced_file
 
     def _save(self, content: bytes, *, replace: bool) -> None:

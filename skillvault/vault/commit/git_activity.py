@@ -1,8 +1,7 @@
 """Find the lock files and processes of git in a vault, and remove stale lock files.
 
 A lock file is removed only if no visible process uses it, and if it is old or a killed writer of
-skillvault made it. Without /proc no process is visible and
-nothing is removed.
+skillvault made it. Without /proc no process is visible and nothing is removed.
 """
 
 import os
@@ -21,10 +20,12 @@ from skillvault.model.text.text import shorten
 from skillvault.vault.git.process import is_own_git
 
 _PROC = Path("/proc")
-_STALE = 60.0  # seconds: an older lock that nobody uses was left behind
+_LOCK_SECONDS = 60.0  # an older lock that nobody uses was left behind
 _OPEN_COMMIT_SECONDS = 600.0  # an older commit is forgotten in its editor
-_OPTIONS = {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
-_WORDS = 60  # characters of a command
+_OPTIONS_WITH_VALUE = frozenset(
+    "-c -C --git-dir --work-tree --namespace --config-env --exec-path".split()
+)
+_COMMAND_CHARACTERS = 60  # of a command line in a message
 
 
 class GitLock(Struct, frozen=True):
@@ -32,12 +33,12 @@ class GitLock(Struct, frozen=True):
 
     path: Path
     age: float
-    used: bool
+    is_used: bool
 
     @property
-    def stale(self) -> bool:
+    def is_stale(self) -> bool:
         """True if the lock file is old and unused, so that it may be removed."""
-        return self.age > _STALE and not self.used
+        return self.age > _LOCK_SECONDS and not self.is_used
 
 
 def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[GitLock]:
@@ -46,7 +47,7 @@ def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[
              "shallow.lock", "objects/maintenance.lock")  # fmt: skip
     paths = {folder / name for folder in (git_dir, common) for name in names}
     paths |= {path for folder in {git_dir, common} for path in (folder / "refs").rglob("*.lock")}
-    saved_at = dict(_saving_times(sorted(paths)))
+    saved_at = dict(_read_saving_times(sorted(paths)))
     has_process = bool(saved_at) and any(git_processes(root, git_dir, common))
     open_files = set(opened_files()) if saved_at else set()
     return [
@@ -55,7 +56,7 @@ def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[
     ]
 
 
-def _saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
+def _read_saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
     """Yield (path, time of the last change) of each file that exists."""
     for path in paths:
         try:
@@ -72,36 +73,36 @@ def clear_git_locks(
     """Remove unused lock files that are stale or were made since a time."""
     locks = git_locks(root, git_dir, common, time_now) if _PROC.is_dir() else []
     for lock in locks:
-        if not lock.used and (lock.stale or time_now - lock.age >= since):
+        if not lock.is_used and (lock.is_stale or time_now - lock.age >= since):
             lock.path.unlink(missing_ok=True)
 
 
 def opened_files() -> Iterator[str]:
     """Yield the files that visible processes hold open."""
-    links = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _descriptors())
-    yield from filter(None, map(_link_target, links))
+    links = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _list_descriptors())
+    yield from filter(None, map(_read_link, links))
 
 
 def writers_of(state: os.stat_result) -> set[int]:
     """Return the visible processes that have a file open for writing."""
     return {
         int(pid)
-        for pid, name in _descriptors()
+        for pid, name in _list_descriptors()
         if _is_file(f"{_PROC}/{pid}/fd/{name}", state) and _is_writable(pid, name)
     }
 
 
-def _descriptors() -> Iterator[tuple[str, str]]:
+def _list_descriptors() -> Iterator[tuple[str, str]]:
     """Yield (process, descriptor) of all visible processes."""
-    for pid in _process_ids():
+    for pid in _list_process_ids():
         try:
-            names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `_find_processes`)
+            names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `git_processes`)
         except OSError:  # the process ended, or belongs to somebody else
             continue
         yield from ((pid, name) for name in names)
 
 
-def _process_ids() -> Iterator[str]:
+def _list_process_ids() -> Iterator[str]:
     return filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ())  # noqa: PTH208
 
 
@@ -133,7 +134,7 @@ class GitProcess(NamedTuple):
         """The git command, such as `commit` or `gc`, or ""."""
         words = iter(self.words[1:])
         for word in words:
-            if word in _OPTIONS:
+            if word in _OPTIONS_WITH_VALUE:
                 next(words, None)
             elif not word.startswith("-"):
                 return word
@@ -141,27 +142,20 @@ class GitProcess(NamedTuple):
 
     def __str__(self) -> str:
         line = " ".join(["git", *self.words[1:]])
-        return f"process {self.pid}, `{shorten(' '.join(line.split()), _WORDS)}`"
+        return f"process {self.pid}, `{shorten(' '.join(line.split()), _COMMAND_CHARACTERS)}`"
 
 
 def git_processes(*folders: Path) -> Iterator[GitProcess]:
     """Yield the visible git processes that work in these folders."""
-    for pid in _find_processes(tuple(f"{folder}/" for folder in folders)):
-        words = tuple(command_line(pid))
-        since = _start_time(pid)
+    # Path objects would be slow, and a person's git waits meanwhile.
+    prefixes = tuple(f"{folder}/" for folder in folders)
+    for pid in map(int, _list_process_ids()):
+        folder = _read_link(f"{_PROC}/{pid}/cwd")
+        if folder is None or not f"{folder}/".startswith(prefixes):
+            continue
+        words, since = tuple(command_line(pid)), _read_start_time(pid)
         if words and Path(words[0]).name == "git" and since is not None:
             yield GitProcess(pid, words, since)
-
-
-def _find_processes(folders: tuple[str, ...]) -> Iterator[int]:
-    """Yield the processes whose working directory is in one of these folders, which end in `/`.
-
-    Path objects would be slow, and a person's git waits meanwhile.
-    """
-    for pid in _process_ids():
-        folder = _link_target(f"{_PROC}/{pid}/cwd")
-        if folder and f"{folder}/".startswith(folders):
-            yield int(pid)
 
 
 def open_commit(*folders: Path) -> GitProcess | None:
@@ -172,32 +166,32 @@ def open_commit(*folders: Path) -> GitProcess | None:
     earliest_start = time.time() - _OPEN_COMMIT_SECONDS
     for process in git_processes(*folders):
         is_open = process.command == "commit" and process.since > earliest_start
-        if is_open and process.pid not in _ancestors():
+        if is_open and process.pid not in _list_ancestors():
             return process
     return None
 
 
-def _start_time(pid: int) -> float | None:
+def _read_start_time(pid: int) -> float | None:
     """Return the start of a process in unix time; None if the process has ended."""
-    fields = _stat(pid)
+    fields = _read_stat(pid)
     if not fields:
         return None
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
     return time.time() - age
 
 
-def _ancestors() -> set[int]:
+def _list_ancestors() -> set[int]:
     """Return the ids of this process, its parent and so on."""
     pids: set[int] = set()
     pid = os.getpid()
     while pid > 1:
         pids.add(pid)
-        fields = _stat(pid)
+        fields = _read_stat(pid)
         pid = int(fields[1]) if fields else 0
     return pids
 
 
-def _stat(pid: int) -> list[str]:
+def _read_stat(pid: int) -> list[str]:
     """Return the fields of `/proc/<pid>/stat` from the third on; [] for an unreadable process."""
     try:
         # `pid (name) state ppid …`; a name may hold anything, a parenthesis too.
@@ -207,9 +201,9 @@ def _stat(pid: int) -> list[str]:
     return text.rpartition(")")[2].split()
 
 
-def _link_target(link: str) -> str | None:
+def _read_link(link: str) -> str | None:
     try:
-        return os.readlink(link)  # noqa: PTH115 (no path object: see `_find_processes`)
+        return os.readlink(link)  # noqa: PTH115 (no path object: see `git_processes`)
     except OSError:  # the process ended, or belongs to somebody else
         return None
 
@@ -219,7 +213,7 @@ def describe_holder(lock: Path, *folders: Path) -> str | None:
 
     A git that skillvault started is not named.
     """
-    since = dict(_saving_times([lock])).get(lock)
+    since = dict(_read_saving_times([lock])).get(lock)
     if since is None:
         return None
     persons = [process for process in git_processes(*folders) if not is_own_git(process.words)]

@@ -182,10 +182,9 @@ class Journal:
 
     def _is_published(self, intent: Intent) -> bool:
         """Return True if the branch got the commits, even if a person moved the branch later."""
-        tip = self._git.tip(intent.branch)
-        if tip and self._git.history.is_ancestor(intent.new, tip):
-            return True
-        return intent.new in self._git.history.reflog(intent.branch)
+        tip, history = self._git.tip(intent.branch), self._git.history
+        is_in_branch = tip is not None and history.is_ancestor(intent.new, tip)
+        return is_in_branch or intent.new in history.reflog(intent.branch)
 
     def _finish(self, intent: Intent, commits: Sequence[str]) -> None:
         """Repeat the commits of a publication on top of a person's commit.
@@ -299,14 +298,9 @@ class Journal:
         if blob is None:
             files.remove_file(self._root, path)
             return
-        files.write_file(
-            self._root,
-            path,
-            self._blob(blob),
-            self._folder / "drafts",
-            mode=entry.mode if entry else None,
-            replace=os.path.lexists(self._root / path),
-        )
+        mode, is_present = entry.mode if entry else None, os.path.lexists(self._root / path)
+        content, drafts = self._blob(blob), self._folder / "drafts"
+        files.write_file(self._root, path, content, drafts, mode=mode, replace=is_present)
 
 
 def _commits_to_finish(git: Git, intent: Intent) -> list[str]:

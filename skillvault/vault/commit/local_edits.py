@@ -8,11 +8,12 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from skillvault.vault.commit.files import AppendedPrefix
+from skillvault.vault.disk import read_state
+from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.history import find_new_path
 from skillvault.vault.git.index_file import SparsePaths
@@ -52,7 +53,7 @@ def read_git_state(
     root = git.objects.root(commit) if commit else None
     clashes, folders = git.objects.clashes(root, paths)
     staged = git.index_file.current().differences
-    folders |= {folder for path in paths for folder in _folders_of(path) if staged.get(folder)}
+    folders |= {f for path in paths for f in layout.folders_above(path) if staged.get(f)}
     tree = git.objects.entries(root, [path for path in paths if path not in clashes])
     index = git.index_file.entries([*paths, *sorted(folders)])
     changed_paths = [path for path in files if index.get(path) != tree.get(path)]
@@ -105,8 +106,11 @@ def local_edits(
         entry = state.tree.get(path) or state.tree.get(origins.get(path, path))
         modes = {mode_of(content or b"", entry), mode_of(b"", entry)}
         blob = blob_id(content) if content is not None else None
-        target = _TargetFile(path, blob, frozenset(modes), prefixes.get(path))
-        if reason := clashes.get(path) or _edit_reason(root, state, target):
+        prefix = prefixes.get(path)
+        reason = clashes.get(path) or _edit_reason(
+            root, state, path, blob, modes=modes, prefix=prefix
+        )
+        if reason:
             reasons[path] = reason
     for target_path, source in origins.items():
         if source not in state.tree:
@@ -123,35 +127,29 @@ def _find_staged_clashes(state: GitState, files: Files) -> dict[str, str]:
     """Map paths to a reason, if a folder is staged instead of the file or the reverse."""
     reasons: dict[str, str] = {}
     for path in files:
-        for folder in _folders_of(path):
+        for folder in layout.folders_above(path):
             if folder in state.missing_folders and folder in state.index:
                 reasons[path] = f"a file of yours is staged at {folder}, where a folder is needed"
                 break
     for staged_path in state.index:
         reasons |= {
             path: f"{staged_path} of yours is staged below it"
-            for path in _folders_of(staged_path)
+            for path in layout.folders_above(staged_path)
             if path in files
         }
     return reasons
 
 
-def _folders_of(path: str) -> list[str]:
-    """Return the folders above a path, the top folder first."""
-    return [path[:i] for i, char in enumerate(path) if char == "/"]
-
-
-class _TargetFile(NamedTuple):
-    """A file after a change: its blob (None for a removed file) and its modes."""
-
-    path: str
-    blob: str | None
-    modes: frozenset[str]
-    prefix: AppendedPrefix | None
-
-
-def _edit_reason(root: Path, state: GitState, target: _TargetFile) -> str | None:
-    path, blob, modes, prefix = target
+def _edit_reason(
+    root: Path,
+    state: GitState,
+    path: str,
+    blob: str | None,
+    *,
+    modes: set[str],
+    prefix: AppendedPrefix | None,
+) -> str | None:
+    """Return the reason if a file is edited locally; a change gives it this blob and mode."""
     base = state.tree[path].id if path in state.tree else None
     lost_blobs = state.lost_blobs.get(path, frozenset())
     if blob is not None:  # a moved file is not written at its old path: it would exist twice
@@ -173,33 +171,25 @@ def _edit_reason(root: Path, state: GitState, target: _TargetFile) -> str | None
 
 def read_mode(root: Path, path: str) -> str | None:
     """Return the mode that git would record for a file in the work tree; None without a file."""
-    mode = _read_type(root, path)
-    if mode is None or not stat.S_ISREG(mode):
+    state = read_state(f"{root}/{path}")
+    if state is None or not stat.S_ISREG(state.st_mode):
         return None
-    return EXECUTABLE if mode & 0o100 else REGULAR
-
-
-def _read_type(root: Path, path: str) -> int | None:
-    """Return the type bits of a path, without following links; None if nothing exists there."""
-    try:
-        return os.lstat(f"{root}/{path}").st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    return EXECUTABLE if state.st_mode & 0o100 else REGULAR
 
 
 def _find_special_folder(root: Path, path: str) -> str | None:
     """Return the first parent of a path that is not a plain folder, such as a link."""
-    for folder in _folders_of(path):
-        mode = _read_type(root, folder)
-        if mode is None:
+    for folder in layout.folders_above(path):
+        state = read_state(f"{root}/{folder}")
+        if state is None:
             return None
-        if not stat.S_ISDIR(mode):
+        if not stat.S_ISDIR(state.st_mode):
             return folder
     return None
 
 
 def read_blob_id(root: Path, path: str) -> str | None:
-    """Return the blob id of a file in the work tree; None if it is no regular file."""
+    """Return the blob id of a file in the work tree; None for anything but a regular file."""
     file = root / path
     if file.is_symlink() or not file.is_file():
         return None
@@ -219,10 +209,10 @@ def _file_reason(root: Path, path: str, blobs: set[str | None]) -> str | None:
     """Return the reason if the file of the work tree has none of these blobs."""
     if folder := _find_special_folder(root, path):
         return f"{folder} is not a plain folder"
-    mode = _read_type(root, path)
-    if mode is None:
+    state = read_state(f"{root}/{path}")
+    if state is None:
         return None if None in blobs else "deleted in the work tree and not committed"
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(state.st_mode):
         return "not a regular file"
     if blob_id((root / path).read_bytes()) in blobs:
         return None

@@ -8,11 +8,12 @@ and the next writer takes the lock over.
 import fcntl
 import json
 import os
+import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from skillvault.model.errors import VaultBusyError
@@ -28,9 +29,10 @@ _NAMING_SECONDS = 1.0  # the longest time until the file of a taken lock names t
 _MARK = b"skillvault "  # the beginning of our index.lock
 _GIT_PAUSE = 0.01
 _GC_OWNER = "gc-owner"  # the file with the content of our gc.pid
-_GC_WAIT = 10.0  # the longest wait for a `git gc`, in seconds
-_GC_NOTES = 1000  # bytes of gc-owner that are read
-_GC_YOUNG, _GC_STALE = 60.0, 12 * 3600.0  # seconds; git itself has the second number
+_GC_WAIT_SECONDS = 10.0  # the longest wait for a `git gc`
+_GC_OWNER_BYTES = 1000  # of gc-owner that are read
+# Seconds until an unreadable gc.pid, and any gc.pid, no longer counts; the second is git's own.
+_GC_UNREADABLE_SECONDS, _GC_SECONDS = 60.0, 12 * 3600.0
 
 # The threads of a process wait for each other without limit; then one of them waits for other
 # processes. A forked child lacks the threads that would release these locks.
@@ -48,7 +50,7 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
     thread_lock = _thread_locks.setdefault(folder, threading.RLock())
     has_thread_lock = thread_lock.acquire(blocking=wait > 0)
     try:
-        with _flock(folder / WRITER, wait, busy) as descriptor:
+        with _hold_flock(folder / WRITER, wait, busy) as descriptor:
             reach("lock-taken")
             yield descriptor
     finally:
@@ -56,24 +58,20 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
             thread_lock.release()
 
 
-@contextmanager
-def daemon_lock(folder: Path) -> Iterator[None]:
+def daemon_lock(folder: Path) -> AbstractContextManager[int]:
     """Hold the lock of the daemon; VaultBusyError names a daemon that runs already."""
     busy = "another `skillvault watch` runs on this vault ({}); stop it first"
-    with _flock(folder / DAEMON, 0.0, busy):
-        yield
+    return _hold_flock(folder / DAEMON, 0.0, busy)
 
 
-@contextmanager
-def client_lock(folder: Path, wait: float) -> Iterator[int]:
+def client_lock(folder: Path, wait: float) -> AbstractContextManager[int]:
     """Hold the lock for asking the judge's client, and yield its descriptor.
 
     A child process that inherits the descriptor holds the lock, too. VaultBusyError names the
     holder after `wait` seconds.
     """
     busy = "the client is being asked already ({}); try again when it has answered"
-    with _flock(folder / CLIENT, wait, busy) as descriptor:
-        yield descriptor
+    return _hold_flock(folder / CLIENT, wait, busy)
 
 
 @contextmanager
@@ -92,7 +90,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _flock(path: Path, wait: float, busy: str) -> Iterator[int]:
+def _hold_flock(path: Path, wait: float, busy: str) -> Iterator[int]:
     path.parent.mkdir(exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
@@ -144,24 +142,20 @@ def _describe_owner(descriptor: int) -> str:
     At first the file is empty or has the pid of a killed process.
     """
     deadline = time.monotonic() + _NAMING_SECONDS
-    while True:
-        pid = _parse_pid(os.pread(descriptor, 1000, 0))
-        if (pid is not None and is_alive(pid)) or time.monotonic() >= deadline:
-            break
+    pid = _read_pid(descriptor)
+    while (pid is None or not is_alive(pid)) and time.monotonic() < deadline:
         time.sleep(_PAUSE)
+        pid = _read_pid(descriptor)
     if pid is None:
         return "a process that does not say which"
     command = " ".join(" ".join(command_line(pid)).split())[:80]
     return f"process {pid}" + (f" ({command})" if command else "")
 
 
-def _parse_pid(content: bytes) -> int | None:
-    try:
-        owner = json.loads(content)
-    except ValueError:
-        return None
-    pid = owner.get("pid") if isinstance(owner, dict) else None
-    return pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
+def _read_pid(descriptor: int) -> int | None:
+    """Read the id of the holder's process from an open lock file; None if it has none."""
+    owner = re.fullmatch(rb'\{"pid": ([1-9][0-9]{0,8})\}', os.pread(descriptor, 1000, 0))
+    return int(owner[1]) if owner else None
 
 
 # ── index.lock ────────────────────────────────────────────────────────────────────────────
@@ -265,14 +259,14 @@ def _is_open_file(path: Path, descriptor: int) -> bool:
 
 
 @contextmanager
-def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
+def gc_lock(common: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
     """Hold git's gc.pid, so that no `git gc` begins; VaultBusyError while a `git gc` runs.
 
     The file gc-owner has a copy of our gc.pid. If nobody holds the flock of gc-owner and both files
     agree, a killed writer of skillvault left gc.pid, even if its process id is in use again.
     """
     path, deadline = common / "gc.pid", time.monotonic() + wait
-    with _gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
+    with _hold_gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
         while not _claim_gc(path):
             _pause_for_gc(path, deadline)
         try:
@@ -286,13 +280,13 @@ def clear_gc(common: Path) -> bool:
     path = common / "gc.pid"
     if not path.exists():
         return False
-    with suppress(VaultBusyError), _gc_owner(path, common / "skillvault" / _GC_OWNER, 0.0):
+    with suppress(VaultBusyError), _hold_gc_owner(path, common / "skillvault" / _GC_OWNER, 0.0):
         return not path.exists()
     return False
 
 
 @contextmanager
-def _gc_owner(path: Path, owner_file: Path, deadline: float) -> Iterator[int]:
+def _hold_gc_owner(path: Path, owner_file: Path, deadline: float) -> Iterator[int]:
     """Lock gc-owner, clear up after a killed writer, and write the content of our gc.pid."""
     owner_file.parent.mkdir(exist_ok=True)
     descriptor = os.open(owner_file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
@@ -301,7 +295,7 @@ def _gc_owner(path: Path, owner_file: Path, deadline: float) -> Iterator[int]:
             _pause_for_gc(path, deadline)
         _remove_gc(path, descriptor)
         os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{_gc_words()}\n".encode())
+        os.write(descriptor, f"{_gc_content()}\n".encode())
         yield descriptor
         os.ftruncate(descriptor, 0)
     finally:
@@ -332,11 +326,11 @@ def gc_holder(path: Path) -> str | None:
 def _remove_gc(path: Path, owner: int) -> None:
     """Remove gc.pid if gc-owner has the same content."""
     with suppress(FileNotFoundError):
-        if path.read_bytes() in os.pread(owner, _GC_NOTES, 0).splitlines():
+        if path.read_bytes() in os.pread(owner, _GC_OWNER_BYTES, 0).splitlines():
             path.unlink()
 
 
-def _gc_words() -> str:
+def _gc_content() -> str:
     return f"{os.getpid()} {socket.gethostname()}"
 
 
@@ -344,7 +338,7 @@ def _claim_gc(path: Path) -> bool:
     """Write gc.pid unless a `git gc` runs; remove a stale gc.pid."""
     draft = path.parent / "skillvault" / f"lock-{draft_name()}"
     try:
-        draft.write_text(_gc_words())  # a half-written gc.pid would be taken for git's
+        draft.write_text(_gc_content())  # a half-written gc.pid would be taken for git's
         if _link_lock(draft, path):
             return True
     finally:
@@ -360,8 +354,8 @@ def _is_gc_running(path: Path) -> bool:
         age, words = time.time() - path.stat().st_mtime, path.read_text().split()
     except FileNotFoundError:
         return False
-    if age > _GC_STALE or len(words) != 2:
-        return age <= _GC_YOUNG
+    if age > _GC_SECONDS or len(words) != 2:
+        return age <= _GC_UNREADABLE_SECONDS
     return words[1] != socket.gethostname() or (
         words[0].isdigit() and int(words[0]) != os.getpid() and is_alive(int(words[0]))
     )

@@ -5,29 +5,21 @@
 the mark goes, unless a person had set it there.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from skillvault.model import codec
+from skillvault.model import codec, section_marks
 from skillvault.model.errors import BadInputError, UncommittedEditError
 from skillvault.model.records import Record, Skill
-from skillvault.model.section_marks import (
-    DESCRIPTION,
-    format_marks,
-    heading_mark,
-    marks_of,
-    read_marks,
-    text_mark,
-    update_marks,
-)
 from skillvault.model.text import front_matter
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.history import History
 
-INTERNAL_KEY = ("metadata", "internal")
+INTERNAL_KEY, WRITTEN_KEY = ("metadata", "internal"), ("metadata", "written")
 
 
 def is_internal(content: bytes) -> bool:
@@ -44,20 +36,26 @@ def mark_internal(path: str, content: bytes) -> bytes:
     """Mark a skill's file as internal; UncommittedEditError if other text would change."""
     if is_internal(content):
         return content
-    try:
+    with _name_broken_file(path):
         front_matter.text_of(content)
         return front_matter.with_key(content, INTERNAL_KEY, value=True)
+
+
+@contextmanager
+def _name_broken_file(path: str) -> Iterator[None]:
+    """Convert a BadInputError to an UncommittedEditError that names the file."""
+    try:
+        yield
     except BadInputError as error:
         raise UncommittedEditError(f"{path}: {error}") from None
-
-
-KEY = ("metadata", "written")
 
 
 def encode_marked(skill: Record) -> bytes:
     """Encode a new skill of the program, with a mark for each section."""
     assert isinstance(skill, Skill)
-    words = format_marks(marks_of(skill.description, skill.body.strip()))
+    words = section_marks.format_marks(
+        section_marks.marks_of(skill.description, skill.body.strip())
+    )
     return codec.encode(replace(skill, written=words))
 
 
@@ -80,12 +78,16 @@ def mark_changed_sections(
         if not (isinstance(skill, Skill) and isinstance(old_skill, Skill) and old_skill.written):
             continue
         headings = foreign_sections.get(path, ())
-        marks = update_marks(read_marks(old_skill.written), old_skill.body, skill.body, headings)
+        marks = section_marks.update_marks(
+            section_marks.read_marks(old_skill.written), old_skill.body, skill.body, headings
+        )
         if skill.description != old_skill.description:
-            marks[heading_mark(DESCRIPTION)] = text_mark(skill.description)
-        words = format_marks(marks)
+            marks[section_marks.heading_mark(section_marks.DESCRIPTION)] = section_marks.text_mark(
+                skill.description
+            )
+        words = section_marks.format_marks(marks)
         if words != skill.written:
-            marked_files[path] = front_matter.with_key(content, KEY, words)
+            marked_files[path] = front_matter.with_key(content, WRITTEN_KEY, words)
     return marked_files
 
 
@@ -105,10 +107,8 @@ def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git
         if layout.shelf_of(path) != layout.SERVED:
             marks[path] = mark_internal(path, content)
         elif is_internal(content) and _has_shelf_mark(path, origins.get(path), history, git):
-            try:
+            with _name_broken_file(path):
                 marks[path] = front_matter.without_key(content, INTERNAL_KEY)
-            except BadInputError as error:
-                raise UncommittedEditError(f"{path}: {error}") from None
     return files | marks
 
 

@@ -14,8 +14,8 @@ from skillvault.vault.git.repository import Git
 LOOSE = 1000  # fewer loose objects are not packed: 4 MB at most
 _SAMPLE = ("17", "5b", "9e", "d3")  # ids are spread evenly over the 256 folders
 _GRAPH = ("commit-graph", "write", "--reachable", "--split", "--changed-paths", "--no-progress")
-_COMMITS = "--max-new-filters=5000"  # limits the time in which nobody can write to seconds
-_LOOSE_ALONE = ("maintenance", "run", "--auto", "--quiet", "--task=loose-objects")
+_GRAPH_LIMIT = "--max-new-filters=5000"  # limits the time in which nobody can write to seconds
+_PACK_LOOSE_OBJECTS = ("maintenance", "run", "--auto", "--quiet", "--task=loose-objects")
 _SETTINGS = as_environment({"maintenance.loose-objects.auto": "-1"})  # pack any number
 
 
@@ -38,10 +38,11 @@ def pack(git: Git, loose: int = LOOSE) -> bool:
         gc_lock(common, 0.0),
     ):
         if git.is_partial():  # `repack` would lose the mark of packs from a promisor
-            git.run(*_LOOSE_ALONE, env=_SETTINGS, hold_lock=True)
+            git.run(*_PACK_LOOSE_OBJECTS, env=_SETTINGS, hold_lock=True)
             git.run("prune-packed", "--quiet", hold_lock=True)
         else:
             git.run("repack", "-d", "--geometric=2", "--quiet", hold_lock=True)
-        git.run(*_GRAPH, _COMMITS, ok=(0, 128), hold_lock=True)  # 128: a tree is at a remote only
+        # 128: a tree is at a remote only
+        git.run(*_GRAPH, _GRAPH_LIMIT, ok=(0, 128), hold_lock=True)
         return True
     return False

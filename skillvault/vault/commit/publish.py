@@ -20,12 +20,7 @@ from skillvault.model.errors import GitError, UncommittedEditError, VaultBusyErr
 from skillvault.model.records import Link
 from skillvault.vault.commit import files as work_files
 from skillvault.vault.commit.cone import extend_cone
-from skillvault.vault.commit.files import (
-    AppendedFile,
-    AppendedPrefix,
-    ReplacedFile,
-    find_open_writer,
-)
+from skillvault.vault.commit.files import AppendedFile, AppendedPrefix, ReplacedFile
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit
 from skillvault.vault.commit.journal import Intent, Journal, PathChange
 from skillvault.vault.commit.local_edits import (
@@ -41,12 +36,11 @@ from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.committer import CommitDraft
-from skillvault.vault.git.config import Settings
 from skillvault.vault.git.objects import Entry, mode_of
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 from skillvault.vault.git.repository import Git
 
-_REST_SECONDS = 5.0  # the longest wait for a person's git that is always at work
+_GIT_SECONDS = 5.0  # the longest wait for a person's git that is always at work
 _LOCK_SECONDS = 5.0  # the longest wait for the index; then outcomes stay in the inbox
 _CLEAN_SECONDS = 1.0  # the longest wait for a `git clean` that began before us
 _PAUSE = 0.01
@@ -80,7 +74,7 @@ class _Group(Struct, frozen=True):
     prefixes: Mapping[str, AppendedPrefix]
 
 
-def _combine(changes: Sequence[StagedChange]) -> _Group:
+def _group_changes(changes: Sequence[StagedChange]) -> _Group:
     iterator = iter(changes)
     groups = group_by_commit([change.change for change in changes])
     files: dict[str, bytes | None] = {}
@@ -110,22 +104,15 @@ def check_edits(
     return state
 
 
-class _Base(Struct, frozen=True):
-    """The commit on which a publication builds, the state of its paths, and git's settings."""
-
-    parent: str | None
-    state: GitState
-    settings: Settings
-
-
 class _Publication(Struct, frozen=True):
     """The drafts of a publication, before any part is visible.
 
-    The draft `index` is a copy of the index with this `checksum`.
+    `state` is that of the paths before. The draft `index` is a copy of the index with this
+    `checksum`.
     """
 
     group: _Group
-    base: _Base
+    state: GitState
     entries: Mapping[str, Entry | None]
     drafts: Mapping[str, Path]
     intent: Intent
@@ -158,6 +145,8 @@ class Writer:
         self._steps = steps
         self._folder = git.dirs()[0] / "skillvault"
         self._journal = Journal(root, git)
+        self._parent: str | None = None  # of the commits that are published
+        self._settings = git.settings()
         self._is_visible = False  # True once somebody may see a part of a publication
         self._replaced_files: list[ReplacedFile] = []
 
@@ -169,12 +158,13 @@ class Writer:
         Nothing is published if the branch moved (None), if a path is edited locally
         (UncommittedEditError) or while another git is at work (VaultBusyError).
         """
-        group = _combine(changes)
+        group = _group_changes(changes)
+        self._parent, self._settings = parent, self._git.settings()
         # Check before signing, so that nobody types a passphrase in vain.
-        base = self._read_base(group, parent, self._git.settings())
-        self._check_closed(group)
-        drafts, entries = self._draft_commits(group, base)
-        commits = self._make_commits(group, drafts, base, at)
+        state = self._read_state(group)
+        self._check_unopened(group)
+        drafts, entries = self._draft_commits(group, state)
+        commits = self._make_commits(group, drafts, at)
         new_tip = commits[-1]
         extend_cone(self._git, [path for path, entry in entries.items() if entry], at.date())
         headline, _, _ = drafts[-1].message.partition("\n")
@@ -185,14 +175,15 @@ class Writer:
             reach("objects-written")
             files = {path: data for path, data in group.files.items() if path not in group.prefixes}
             with work_files.draft_files(self._folder / "drafts", files) as new_files:
-                intent = self._intent(group, entries, base, new_tip)
+                intent = self._make_intent(group, entries, state, new_tip)
                 checksum = self._git.index_file.checksum()
-                index = self._git.index_file.draft(entries, base.settings.staging)
-                publication = _Publication(group, base, entries, new_files, intent, index, checksum)
-                branch = f"refs/heads/{self._branch}"
-                refs.begin(
-                    [RefUpdate(branch, new_tip, parent or ABSENT), RefUpdate(pin, ABSENT, new_tip)]
+                index = self._git.index_file.draft(entries, self._settings.staging)
+                publication = _Publication(
+                    group, state, entries, new_files, intent, index, checksum
                 )
+                branch = f"refs/heads/{self._branch}"
+                branch_update = RefUpdate(branch, new_tip, parent or ABSENT)
+                refs.begin([branch_update, RefUpdate(pin, ABSENT, new_tip)])
                 is_published = self._publish(publication, refs)
         return list(zip(commits, group.by_commit, strict=True)) if is_published else None
 
@@ -221,15 +212,14 @@ class Writer:
             publication.index.unlink(missing_ok=True)
         return is_published
 
-    def _check_closed(self, group: _Group) -> None:
+    def _check_unopened(self, group: _Group) -> None:
         """Raise UncommittedEditError if a process may still append to a file of the group."""
         for path, prefix in group.prefixes.items():
             is_unchanged = group.files[path] == prefix.start and not prefix.left
-            process = None if is_unchanged else find_open_writer(self._root, path)
+            process = None if is_unchanged else work_files.find_open_writer(self._root, path)
             if process:
-                raise UncommittedEditError(
-                    f"{path}: process {process} holds it open; let it close it"
-                )
+                message = f"{path}: process {process} holds it open; let it close it"
+                raise UncommittedEditError(message)
 
     def _settle_replaced(self) -> None:
         while self._replaced_files:
@@ -238,14 +228,13 @@ class Writer:
     def _publish_locked(self, publication: _Publication, refs: RefSession) -> bool:
         """Check again, lock the branch and HEAD, and publish; return False if the branch moved."""
         self._check_normal()
-        parent, settings = publication.base.parent, publication.base.settings
-        base = self._read_base(publication.group, parent, settings)
+        state = self._read_state(publication.group)
         index_file = self._git.index_file
         if publication.checksum is None or index_file.checksum() != publication.checksum:
-            index_file.draft(publication.entries, settings.staging, publication.index)
+            index_file.draft(publication.entries, self._settings.staging, publication.index)
         if not refs.prepare():
             refs.end()
-            if self._git.tip(self._branch) != parent:
+            if self._git.tip(self._branch) != self._parent:
                 return False
             if "File exists" not in refs.error:
                 raise GitError(f"git update-ref: {refs.error}")
@@ -253,7 +242,8 @@ class Writer:
                 f"another git has locked the branch ({refs.error[:300]}); try again when it ends"
             )
         self._check_normal()
-        intent = self._intent(publication.group, publication.entries, base, publication.intent.new)
+        new_tip = publication.intent.new
+        intent = self._make_intent(publication.group, publication.entries, state, new_tip)
         if intent != publication.intent:
             self._journal.rewrite(intent)
         self._is_visible = True
@@ -264,9 +254,8 @@ class Writer:
             try:
                 self._journal.roll_back(intent)
             except (OSError, GitError) as second_error:  # the next writer has the journal
-                error.add_note(
-                    f"the next command that writes undoes the unfinished change ({second_error})"
-                )
+                note = f"the next command that writes undoes the unfinished change ({second_error})"
+                error.add_note(note)
             raise
 
     def _replace_state(self, publication: _Publication, intent: Intent, refs: RefSession) -> bool:
@@ -295,8 +284,8 @@ class Writer:
         if index_file.is_last_written():
             return True
         try:
-            with self._lock_at_rest():
-                old_index = publication.base.state.index
+            with self._lock_quiet_index():
+                old_index = publication.state.index
                 index = index_file.entries(sorted(publication.entries))
                 lost_entries = {
                     path: entry
@@ -304,8 +293,7 @@ class Writer:
                     if index.get(path) == old_index.get(path) != entry
                 }
                 if lost_entries:
-                    staging = publication.base.settings.staging
-                    index_file.install(index_file.draft(lost_entries, staging))
+                    index_file.install(index_file.draft(lost_entries, self._settings.staging))
         except VaultBusyError:
             return False
         return True
@@ -313,8 +301,6 @@ class Writer:
     def _restore_cleaned(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
         """Restore files that a `git clean` removed because it had read the index too early."""
         self._restore_missing(files, intent)
-        if not self._is_cleaning():
-            return
         deadline = time.monotonic() + _CLEAN_SECONDS
         while self._is_cleaning() and time.monotonic() < deadline:
             time.sleep(_PAUSE)
@@ -337,7 +323,7 @@ class Writer:
 
         Such a commit holds no lock, and fails at its end if the branch has moved.
         """
-        deadline = time.monotonic() + _REST_SECONDS
+        deadline = time.monotonic() + _GIT_SECONDS
         while (commit := open_commit(self._root, *self._git.dirs())) is not None:
             if time.monotonic() >= deadline:
                 raise VaultBusyError(
@@ -353,15 +339,15 @@ class Writer:
         while True:
             self._wait_for_open_commit()
             reach("before-lock")
-            with self._lock_at_rest():
+            with self._lock_quiet_index():
                 if open_commit(self._root, *self._git.dirs()) is None:
                     yield
                     return
 
     @contextmanager
-    def _lock_at_rest(self) -> Iterator[None]:
+    def _lock_quiet_index(self) -> Iterator[None]:
         """Hold index.lock while no git is half-way; stop waiting after a while."""
-        deadline = time.monotonic() + _REST_SECONDS
+        deadline = time.monotonic() + _GIT_SECONDS
         while True:
             seconds = self._git.index_file.seconds_until_quiet()
             if seconds and time.monotonic() < deadline:
@@ -377,18 +363,17 @@ class Writer:
         if self._durable:
             sync_disks(self._root, self._git.dirs()[1])
 
-    def _read_base(self, group: _Group, parent: str | None, settings: Settings) -> _Base:
-        has_modes = settings.modes
-        state = check_edits(self._root, self._git, parent, group, has_modes=has_modes)
-        return _Base(parent, state, settings)
+    def _read_state(self, group: _Group) -> GitState:
+        has_modes = self._settings.modes
+        return check_edits(self._root, self._git, self._parent, group, has_modes=has_modes)
 
     def _draft_commits(
-        self, group: _Group, base: _Base
+        self, group: _Group, state: GitState
     ) -> tuple[list[CommitDraft], dict[str, Entry | None]]:
         """Draft the commits, and return them with the new index entry of each path."""
-        objects, tree = self._git.objects, base.state.tree
-        root = objects.root(base.parent) if base.parent else None
-        current: dict[str, Entry | None] = dict(tree)
+        objects = self._git.objects
+        root = objects.root(self._parent) if self._parent else None
+        current: dict[str, Entry | None] = dict(state.tree)
         drafts: list[CommitDraft] = []
         for changes in group.by_commit:
             entries: dict[str, Entry | None] = {}
@@ -396,7 +381,7 @@ class Writer:
             for staged in changes:  # a list of links is written once, in its last state
                 for path in staged.files:
                     if last_change[path] is staged or not layout.links_owner(path):
-                        entries[path] = self._entry(path, staged, current)
+                        entries[path] = self._write_entry(path, staged, current)
                 current |= entries
             root = objects.write_tree(root, entries)
             values = [staged.change for staged in changes]
@@ -404,21 +389,21 @@ class Writer:
             by_program = self._steps.issuperset(change.step for change in values)
             merged_commit = join.commit if join else None
             drafts.append(CommitDraft(root, message_of(values), merged_commit, by_program))
-        paths = [path for path in group.files if current[path] or path in tree]
+        paths = [path for path in group.files if current[path] or path in state.tree]
         return drafts, {path: current[path] for path in paths}
 
     def _make_commits(
-        self, group: _Group, drafts: Sequence[CommitDraft], base: _Base, at: datetime
+        self, group: _Group, drafts: Sequence[CommitDraft], at: datetime
     ) -> list[str]:
         """Make the drafted commits; if a remote has them all, return the remote's last commit."""
         join = group.by_commit[-1][-1].change.joins
         if join is None or not join.forward:
-            return self._git.committer.make_commits(drafts, base.parent, at, base.settings)
+            return self._git.committer.make_commits(drafts, self._parent, at, self._settings)
         if self._git.objects.root(join.commit) != drafts[-1].tree:
             raise GitError(f"{join.commit[:10]} cannot be taken over as it is; run `git pull`")
         return [join.commit]
 
-    def _entry(
+    def _write_entry(
         self, path: str, staged: StagedChange, current: Mapping[str, Entry | None]
     ) -> Entry | None:
         """Return the index entry of a file; a file that stays or moves keeps its mode."""
@@ -430,8 +415,8 @@ class Writer:
         mode = modes.get(path) or mode_of(content, old_entry)
         return Entry(mode, self._git.objects.write_blob(content))
 
-    def _intent(
-        self, group: _Group, entries: Mapping[str, Entry | None], base: _Base, new_tip: str
+    def _make_intent(
+        self, group: _Group, entries: Mapping[str, Entry | None], state: GitState, new_tip: str
     ) -> Intent:
         changes = {}
         for path in group.files:
@@ -439,12 +424,11 @@ class Writer:
             old_blob, new_blob = read_blob_id(self._root, path), new_entry.id if new_entry else None
             if prefix:
                 old_blob = blob_id(prefix.base) if prefix.base else None
-            if base.state.is_sparse(self._root, path):
+            if state.is_sparse(self._root, path):
                 new_blob = None  # as git does in a sparse checkout
-            old_entry = base.state.index.get(path)
-            has_prefix = prefix is not None
-            changes[path] = PathChange(old_blob, new_blob, old_entry, new_entry, grows=has_prefix)
-        return Intent(branch=self._branch, old=base.parent, new=new_tip, changes=changes)
+            old_entry, grows = state.index.get(path), prefix is not None
+            changes[path] = PathChange(old_blob, new_blob, old_entry, new_entry, grows=grows)
+        return Intent(branch=self._branch, old=self._parent, new=new_tip, changes=changes)
 
     def _place_files(self, publication: _Publication, intent: Intent) -> None:
         """Write the files; UncommittedEditError for a file that a person saved meanwhile."""
@@ -457,7 +441,7 @@ class Writer:
                 if replaced_file := file.replace_prefix(prefixes[path], content):
                     self._replaced_files.append(replaced_file)
                 continue
-            entry, old_entry = change.new_entry, publication.base.state.tree.get(path)
+            entry, old_entry = change.new_entry, publication.state.tree.get(path)
             # None: the file keeps its mode.
             has_mode = entry and (old_entry is None or old_entry.mode != entry.mode)
             mode = entry.mode if entry and has_mode else None

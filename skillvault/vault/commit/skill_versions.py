@@ -25,7 +25,7 @@ def folder_files(git: Git, head: Topics, folder: str) -> dict[str, bytes]:
 
 
 class SkillText(NamedTuple):
-    """The text of a skill at a commit, with its expiry, its labels and the shelf it was on."""
+    """The text of a skill at a commit, with its shelf, its expiry and its labels."""
 
     shelf: str
     description: str

@@ -35,21 +35,14 @@ from skillvault.vault.commit import files as file_changes
 from skillvault.vault.commit import local_edits as editing
 from skillvault.vault.commit import locks, marks, publish
 from skillvault.vault.commit.journal import Journal
-from skillvault.vault.commit.locks import has_abandoned_lock, index_lock
 from skillvault.vault.disk import is_abandoned
 from skillvault.vault.files import layout, redact
 from skillvault.vault.files.inbox import TakenFiles
 from skillvault.vault.files.work_tree import WorkTreeView, blob_id
 from skillvault.vault.git.history import utc
 from skillvault.vault.git.repository import Git
+from skillvault.vault.index import follow
 from skillvault.vault.index.connection import IndexDatabase
-from skillvault.vault.index.follow import (
-    find_tip,
-    first_contradiction,
-    follow_tip,
-    keep_policy,
-    refs_of,
-)
 from skillvault.vault.index.schema import IndexedCommit, index_parts
 from skillvault.vault.index.snapshot import Snapshot, Staging, Topics
 
@@ -67,9 +60,9 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
             if is_abandoned(path.name):
                 path.unlink(missing_ok=True)
     file_changes.recover_appended(root, git_dir / "skillvault")
-    if journal.has_abandoned() or has_abandoned_lock(git_dir):
+    if journal.has_abandoned() or locks.has_abandoned_lock(git_dir):
         journal.remove_killed_locks()
-        with index_lock(root, git_dir, 0.0):
+        with locks.index_lock(root, git_dir, 0.0):
             journal.recover()
     git.remove_pins()
     if (git_dir / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
@@ -91,7 +84,7 @@ def clear_taken(store: Store) -> None:
             store.taken.put_back(commit)
 
 
-_TRIES = 5
+_TRIES = 5  # of a commit, while others move the branch
 
 
 class Store(threading.local):
@@ -123,7 +116,7 @@ class Store(threading.local):
         """The index of the branch's files and history, in SQLite."""
         path = self.git.dirs()[0] / "skillvault" / "index.db"
         return IndexDatabase(
-            path, self._rebuild, self._agenda, lambda pin: first_contradiction(pin, self.git)
+            path, self._rebuild, self._agenda, lambda pin: follow.first_contradiction(pin, self.git)
         )
 
     @cached_property
@@ -144,9 +137,8 @@ class Store(threading.local):
 
     def _rebuild(self) -> None:
         """Rebuild the index, with the staged changes."""
-        files = self.staging.files_staged
-        follow_tip(self.index, self.git, self.tip)
-        if files:
+        follow.follow_tip(self.index, self.git, self.tip)
+        if files := self.staging.files_staged:
             self.index.begin()
             self.staging.stage(files)
 
@@ -160,14 +152,14 @@ class Store(threading.local):
     def follow(self) -> None:
         """Bring the index to the branch's tip, unless a change is staged on it."""
         if not self.index.pending:
-            follow_tip(self.index, self.git, self.tip)
+            follow.follow_tip(self.index, self.git, self.tip)
         if self._must_detach:
             self.index.detach()
             self._must_detach = False
 
     def tip(self) -> str | None:
         """Return the last commit of the learning branch; None without commits."""
-        return find_tip(self.index, self.git)
+        return follow.find_tip(self.index, self.git)
 
     def git_index(self) -> WorkTreeView:
         """Return a view of git's index: the files that the next commit would have."""
@@ -178,7 +170,7 @@ class Store(threading.local):
         """Return a view of the work tree: the files that a person sees, committed or not."""
         data: dict[str, bytes] = {}
         contents: dict[str, str] = {}
-        for path in _vault_files(self.root):
+        for path in _list_vault_files(self.root):
             try:
                 content = (self.root / path).read_bytes()
             except FileNotFoundError:
@@ -224,8 +216,8 @@ class Store(threading.local):
             foreign_sections = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
             old_files = base.files.read(skills) | dict(change.files)  # a copy may be rewritten
             files |= marks.mark_changed_sections(files, old_files, skills, foreign_sections)
-        files |= _replaced_files(change, base)
-        origins = _origins(change, base)
+        files |= _read_replacements(change, base)
+        origins = _find_origins(change, base)
         moved_files = base.files.read(origins.values())
         for target, path in origins.items():
             if target in base.files and target not in change.removes:
@@ -240,10 +232,11 @@ class Store(threading.local):
         """Remove secrets from a change and stage it; `staging` then has its files."""
         change = _remove_secrets(change, self._agenda)
         self.index.begin()
-        origins, prefixes = _origins(change, self.staging), _prefixes(change, self.staging)
+        origins = _find_origins(change, self.staging)
+        prefixes = _read_prefixes(change, self.staging)
         files = self.files_of(change, self.staging)
         new_paths = files.keys() - self.staging.files.existing(files)
-        links = tuple(_changed_links(files, self.staging))
+        links = tuple(_find_changed_links(files, self.staging))
         self.staging.stage(files)
         return publish.StagedChange(change, files, origins, frozenset(new_paths), prefixes, links)
 
@@ -362,7 +355,7 @@ class Store(threading.local):
         if not os.access(git_dir, os.W_OK):
             return False
         had_gc = locks.clear_gc(common)
-        has_lock = has_abandoned_lock(git_dir)
+        has_lock = locks.has_abandoned_lock(git_dir)
         has_work = Journal(self.root, self.git).has_abandoned() or (
             file_changes.has_abandoned_files(git_dir / "skillvault")
         )
@@ -375,7 +368,7 @@ class Store(threading.local):
         clear_taken(self)
         return has_lock or has_work or had_gc
 
-    def lock_daemon(self) -> AbstractContextManager[None]:
+    def lock_daemon(self) -> AbstractContextManager[int]:
         """Hold the lock of the daemon; VaultBusyError if another daemon runs."""
         return locks.daemon_lock(self.git.dirs()[1] / "skillvault")
 
@@ -448,7 +441,7 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
         if isinstance(record, Link):
             owner = link_lists.owner_of(record)
             if owner not in list_paths:
-                list_paths[owner] = _list_path(owner, new_paths, base)
+                list_paths[owner] = _find_list_path(owner, new_paths, base)
             added_links.setdefault(list_paths[owner], []).append(record)
     ids = (name.removeprefix(LINK) for name in change.removes if name.startswith(LINK))
     removed_ids = base.links.lists_of(ids)
@@ -465,7 +458,7 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
     return files
 
 
-def _list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
+def _find_list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
     """Return the path of the links of a record; UncommittedEditError for a missing record."""
     if owner.kind == "skill":
         return layout.links_path(layout.skill_path(owner.id))
@@ -476,7 +469,7 @@ def _list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
     raise UncommittedEditError(f"{owner}: removed by a commit meanwhile; run again")
 
 
-def _changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
+def _find_changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
     """Yield the links that these files add, remove or change."""
     owners = {path: owner for path in files if (owner := layout.links_owner(path))}
     contents = base.files.read(owners)
@@ -484,7 +477,7 @@ def _changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[
         yield from link_lists.diff_links(owner, contents.get(path, b""), files[path] or b"")
 
 
-def _origins(change: Change, base: Topics) -> dict[str, str]:
+def _find_origins(change: Change, base: Topics) -> dict[str, str]:
     """Map the new path of each moved file to the old path."""
     return {
         move.target + path.removeprefix(move.source): path
@@ -493,40 +486,38 @@ def _origins(change: Change, base: Topics) -> dict[str, str]:
     }
 
 
-def _replaced_files(change: Change, base: Topics) -> dict[str, bytes]:
+def _read_replacements(change: Change, base: Topics) -> dict[str, bytes]:
     """Map each file that a change adopts or replaces to its new bytes."""
-    expected_blobs = [(item.path, item.blob) for item in change.adopts]
-    expected_blobs += [(item.path, item.blob) for item in change.replaces]
+    expected_blobs = [(adoption.path, adoption.blob) for adoption in change.adopts]
+    expected_blobs += [(replacement.path, replacement.blob) for replacement in change.replaces]
     for path, blob in expected_blobs:
         if base.files.get(path) != blob:
             raise UncommittedEditError(f"{path}: changed by a commit meanwhile; run again")
-    adopted = {
-        item.path: _committed_bytes(base, item.path) + item.content for item in change.adopts
-    }
-    return adopted | {item.path: item.content for item in change.replaces}
+    files = {a.path: _read_committed(base, a.path) + a.content for a in change.adopts}
+    return files | {replacement.path: replacement.content for replacement in change.replaces}
 
 
-def _committed_bytes(base: Topics, path: str) -> bytes:
+def _read_committed(base: Topics, path: str) -> bytes:
     return base.files.read([path]).get(path, b"")
 
 
-def _prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
+def _read_prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
     """Map each replaced file that agents append to to its prefix."""
     prefixes: dict[str, AppendedPrefix] = {}
     for adoption in change.adopts:
-        start = _committed_bytes(base, adoption.path)
+        start = _read_committed(base, adoption.path)
         prefixes[adoption.path] = file_changes.AppendedPrefix(
             start + adoption.appended, start + adoption.content, adoption.left
         )
     for replacement in change.replaces:
         if replacement.grows:
-            start = _committed_bytes(base, replacement.path)
+            start = _read_committed(base, replacement.path)
             prefix = file_changes.AppendedPrefix(start, start)
             prefixes.setdefault(replacement.path, prefix)
     return prefixes
 
 
-def _vault_files(root: Path) -> Iterator[str]:
+def _list_vault_files(root: Path) -> Iterator[str]:
     """Yield the paths of the vault's files in the work tree."""
     yield from (name for name in (layout.VAULT_FILE, layout.LEARNINGS) if (root / name).is_file())
     for top in layout.FOLDERS:
@@ -550,25 +541,23 @@ def _index_commits(
             Commit(sha, part.step, subject, date, part.sources, part.targets)
             for part in parts_of(changes)
         ]
-        refs = refs_of(
+        refs = follow.refs_of(
             (path for change in staged_changes for path in change.files),
             (link for change in staged_changes for link in change.links),
         )
         rows += index_parts(parts, number, refs)
     store.index.add_commits(rows)
     if any(layout.VAULT_FILE in change.files for _, changes in commits for change in changes):
-        keep_policy(store.index, store.git)
+        follow.keep_policy(store.index, store.git)
     store.index.keep_commit(commits[-1][0])
     store.index.save()
 
 
 def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str | None) -> None:
     """Raise UncommittedEditError if a commit since `base` changed a path of these changes."""
-    if base == tip or base is None or tip is None:
-        return
-    changes = git.history.diff_trees(base, tip)
-    for path in sorted(paths):
-        if path in changes:
+    if base != tip and base is not None and tip is not None:
+        changes = git.history.diff_trees(base, tip)
+        if path := min(changes.keys() & set(paths), default=None):
             raise UncommittedEditError(f"{path}: changed by a commit meanwhile; run again")
 
 

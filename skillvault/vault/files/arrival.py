@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,12 +20,10 @@ from skillvault.model.text.hidden_characters import escape_hidden, has_hidden
 from skillvault.vault.disk import draft_name
 
 MAX_OUTCOME = 256 * 1024
-DRAFT = re.compile(
-    r"\.(?P<pid>[0-9]{1,9})(?:-[0-9]+)?\.tmp"
-)  # the names of drafts in these folders
+DRAFT = re.compile(r"\.(?P<pid>[0-9]{1,9})(?:-[0-9]+)?\.tmp")  # the name of a draft
 IGNORED = re.compile(r"^\.|\.tmp$|\.part$|~$")
 ERROR = ".error.json"  # the ending of the file with the reason of a quarantined file
-_MAX_NAME = 200  # bytes of a file name, which leaves room for a suffix
+_MAX_NAME_BYTES = 200  # of a file name, which leaves room for a suffix
 
 Identity = tuple[int, int, int]  # inode number, size, nanoseconds of its modification
 
@@ -61,10 +60,17 @@ def free_names(name: str) -> Iterator[str]:
     """Yield `name.ext`, `name-2.ext`, … without end."""
     path = Path(name)
     yield path.name
-    number = 2
+    yield from (f"{path.stem}-{number}{path.suffix}" for number in count(2))
+
+
+def link_to_free_name(source: Path, folder: Path, name: str) -> str:
+    """Give a file a second name in a folder, the first free one; return that name."""
+    names = free_names(name)
     while True:
-        yield f"{path.stem}-{number}{path.suffix}"
-        number += 1
+        free_name = next(names)
+        with suppress(FileExistsError):  # a link never replaces a file
+            os.link(source, folder / free_name, follow_symlinks=False)
+            return free_name
 
 
 def plain_name(name: str) -> str:
@@ -73,9 +79,9 @@ def plain_name(name: str) -> str:
     path = Path("".join(chars))
     if path.name.endswith(ERROR):
         path = Path(path.name.removesuffix(ERROR) + "-error.json")
-    limit = _MAX_NAME - len(path.suffix.encode())
+    limit = _MAX_NAME_BYTES - len(path.suffix.encode())
     if limit < 1:
-        return path.name.encode()[:_MAX_NAME].decode(errors="ignore")
+        return path.name.encode()[:_MAX_NAME_BYTES].decode(errors="ignore")
     return path.stem.encode()[:limit].decode(errors="ignore") + path.suffix
 
 
@@ -89,10 +95,10 @@ def make_printable(value: object) -> str:
     return escape_hidden(str(value)).replace("\r", "\\r").replace("\n", "\\n")
 
 
-_KEY = "skillvault/inbox.key"
-_BYTES = 32
-_HEX = 32
-_NAME = re.compile(rf"seen-(?P<digest>[0-9a-f]{{{_HEX}}})-")
+_KEY_FILE = "skillvault/inbox.key"
+_KEY_BYTES = 32
+_DIGEST_CHARACTERS = 32
+_ATTESTED_NAME = re.compile(rf"seen-(?P<digest>[0-9a-f]{{{_DIGEST_CHARACTERS}}})-")
 
 
 def attest_files(
@@ -104,33 +110,33 @@ def attest_files(
     """
     for name, content in files:
         is_observed = b"observed_by" in content or b"next_words" in content
-        prefix = f"seen-{_mac_of(_key(git_folder), content)}-" if is_observed else ""
+        prefix = f"seen-{_mac_of(_read_key(git_folder), content)}-" if is_observed else ""
         yield prefix + name, content
 
 
 def is_attested(git_folder: Path, name: str, content: bytes) -> bool:
     """Return True if the program put these bytes into the inbox itself."""
-    match = _NAME.match(name)
-    key_file = git_folder / _KEY
+    match = _ATTESTED_NAME.match(name)
+    key_file = git_folder / _KEY_FILE
     if match is None or not key_file.is_file():
         return False
     return hmac.compare_digest(match["digest"], _mac_of(key_file.read_bytes(), content))
 
 
 def _mac_of(key: bytes, content: bytes) -> str:
-    return hmac.new(key, content, hashlib.sha256).hexdigest()[:_HEX]
+    return hmac.new(key, content, hashlib.sha256).hexdigest()[:_DIGEST_CHARACTERS]
 
 
-def _key(git_folder: Path) -> bytes:
+def _read_key(git_folder: Path) -> bytes:
     """Return the key of a clone; the first caller creates it atomically."""
-    key_file = git_folder / _KEY
+    key_file = git_folder / _KEY_FILE
     if not key_file.is_file():
         key_file.parent.mkdir(exist_ok=True)
         draft = key_file.parent / f".{draft_name()}.tmp"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor, not a path)
-                file.write(os.urandom(_BYTES))
+                file.write(os.urandom(_KEY_BYTES))
             with suppress(FileExistsError):  # another process was faster
                 os.link(draft, key_file)
         finally:

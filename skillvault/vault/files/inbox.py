@@ -14,25 +14,15 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.errors import BadInputError
 from skillvault.model.records import Trust
-from skillvault.vault.disk import draft_name, is_alive, private_mode
+from skillvault.vault.disk import draft_name, is_alive, private_mode, read_state
 from skillvault.vault.failpoint import reach
-from skillvault.vault.files import layout
-from skillvault.vault.files.arrival import (
-    DRAFT,
-    IGNORED,
-    MAX_OUTCOME,
-    Identity,
-    ReceivedFile,
-    free_names,
-    identity_of,
-    is_untrusted,
-    plain_name,
-)
+from skillvault.vault.files import arrival, layout
 from skillvault.vault.files.quarantine import Quarantine, RefusedFile
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
@@ -44,8 +34,8 @@ _OBSTACLES = {
     stat.S_IFSOCK: "a socket, and no file; remove it",
 }
 _DEVICE = "a device, and no file; remove it"
-_ABANDONED = 60.0  # seconds; an older draft of an ended process is deleted
-_PATIENCE = 10.0  # the longest wait for a file that changes all the time, in seconds
+_DRAFT_SECONDS = 60.0  # an older draft of an ended process is deleted
+_CHANGING_SECONDS = 10.0  # the longest wait for a file that changes all the time
 _PAUSE = 0.05
 
 
@@ -64,7 +54,7 @@ class Inbox:
         self.root = root
         self.quarantine = Quarantine(root)
         # The identities and digests of the files that were read, by name.
-        self._read: dict[str, Identity] = {}
+        self._read: dict[str, arrival.Identity] = {}
         self._digests: dict[str, str] = {}
         self._dropping = threading.Lock()
         self._reserved: set[str] = set()  # files that another thread dropped and will take itself
@@ -96,20 +86,16 @@ class Inbox:
         for folder, prefix in ((layout.INBOX, ""), (layout.UNTRUSTED, "untrusted/")):
             path = self.root / folder
             for entry in os.scandir(path) if path.is_dir() else ():
-                if not IGNORED.search(entry.name):
+                if not arrival.IGNORED.search(entry.name):
                     yield prefix + entry.name, entry
 
     def arrivals(self, names: Iterable[str]) -> list[WaitingFile]:
         """Return the untrusted files among these, the oldest first."""
         waiting_files: list[WaitingFile] = []
-        for name in filter(is_untrusted, names):
-            try:
-                file_stat = (self.root / layout.INBOX / name).lstat()
-            except FileNotFoundError:
-                continue  # another run took it
-            waiting_files.append(
-                WaitingFile(file_stat.st_mtime_ns, name, min(file_stat.st_size, MAX_OUTCOME))
-            )
+        for name in filter(arrival.is_untrusted, names):
+            if state := read_state(self.root / layout.INBOX / name):  # else another run took it
+                size = min(state.st_size, arrival.MAX_OUTCOME)
+                waiting_files.append(WaitingFile(state.st_mtime_ns, name, size))
         return sorted(waiting_files)
 
     def wait_until_stable(
@@ -124,30 +110,28 @@ class Inbox:
         """
         names = self.names() if names is None else names
         start = time.monotonic()
-        longest = seconds + _PATIENCE if patience is None else patience
+        longest = seconds + _CHANGING_SECONDS if patience is None else patience
         deadlines = {False: start + longest, True: start + min(longest, seconds + _PAUSE)}
         first_seen: dict[tuple[str, int, int], float] = {}
         while True:
             young_names = [name for name in names if self._is_young(name, seconds, first_seen)]
             now = time.monotonic()
-            if all(now >= deadlines[is_untrusted(name)] for name in young_names):
+            if all(now >= deadlines[arrival.is_untrusted(name)] for name in young_names):
                 return [name for name in names if name not in young_names], young_names
             time.sleep(_PAUSE)
 
     def _is_young(
         self, name: str, seconds: float, first_seen: dict[tuple[str, int, int], float]
     ) -> bool:
-        try:
-            file_stat = (self.root / layout.INBOX / name).lstat()
-        except FileNotFoundError:
+        state = read_state(self.root / layout.INBOX / name)
+        if state is None:
             return False
-        age = time.time() - file_stat.st_mtime
-        seen_at = first_seen.setdefault(
-            (name, file_stat.st_size, file_stat.st_mtime_ns), time.monotonic()
-        )
+        age = time.time() - state.st_mtime
+        version = name, state.st_size, state.st_mtime_ns
+        seen_at = first_seen.setdefault(version, time.monotonic())
         return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
-    def read_file(self, name: str) -> ReceivedFile | None:
+    def read_file(self, name: str) -> arrival.ReceivedFile | None:
         """Read a waiting file; None if it is gone, BadInputError if it cannot be taken."""
         path = self.root / layout.INBOX / name
         try:
@@ -156,26 +140,24 @@ class Inbox:
             return None  # another run took it
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise BadInputError(
-                    "a symbolic link; drop the file itself", code="not-a-file"
-                ) from None
+                message = "a symbolic link; drop the file itself"
+                raise BadInputError(message, code="not-a-file") from None
             raise BadInputError(f"cannot be read ({error.strerror})", code="unreadable") from None
         state = os.fstat(descriptor)
-        self._read[name] = identity_of(state)
+        self._read[name] = arrival.identity_of(state)
         if not stat.S_ISREG(state.st_mode):
             os.close(descriptor)
             raise BadInputError("not a regular file", code="not-a-file")
         with open(descriptor, "rb") as file:  # noqa: PTH123 (a descriptor, not a path)
             _check_size(state.st_size)
-            content = file.read(MAX_OUTCOME + 1)
+            content = file.read(arrival.MAX_OUTCOME + 1)
         _check_size(len(content))
         self._digests[name] = hashlib.sha256(content).hexdigest()
         if not name.endswith(ENDINGS):
-            raise BadInputError(
-                f"the name must end with {', '.join(ENDINGS)}; rename it", code="unknown-ending"
-            )
-        trust: Trust = "untrusted" if is_untrusted(name) else "local"
-        return ReceivedFile(name, content, trust)
+            message = f"the name must end with {', '.join(ENDINGS)}; rename it"
+            raise BadInputError(message, code="unknown-ending")
+        trust: Trust = "untrusted" if arrival.is_untrusted(name) else "local"
+        return arrival.ReceivedFile(name, content, trust)
 
     def drop(self, files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
         """Drop files into the inbox under free names; yield each name."""
@@ -200,43 +182,36 @@ class Inbox:
 
     def _drop(self, base: str, content: bytes) -> str:
         folder = self.root / layout.INBOX
-        base = plain_name(base).lstrip(".") or "outcome"
+        base = arrival.plain_name(base).lstrip(".") or "outcome"
         draft = folder / f".{draft_name()}.tmp"
         try:
             draft.touch(mode=private_mode(folder) & 0o666)  # its content is not redacted yet
             draft.write_bytes(content)
             reach("inbox-drafted")
-            for name in free_names(base):
-                try:
-                    os.link(draft, folder / name)
-                except FileExistsError:
-                    continue
-                reach("inbox-filled")
-                return name
+            name = arrival.link_to_free_name(draft, folder, base)
+            reach("inbox-filled")
+            return name
         finally:
             draft.unlink(missing_ok=True)
-        raise UsageError(f"{base}: every such name is taken in inbox/; run skillvault run first")
 
     def sweep_drafts(self) -> None:
         """Remove drafts of killed processes."""
         folders = [self.root / name for name in (layout.INBOX, layout.QUARANTINE)]
-        for entry in (
-            entry for folder in folders if folder.is_dir() for entry in os.scandir(folder)
-        ):
-            draft = DRAFT.fullmatch(entry.name)
+        for entry in chain.from_iterable(os.scandir(f) for f in folders if f.is_dir()):
+            draft = arrival.DRAFT.fullmatch(entry.name)
             try:
                 age = time.time() - entry.stat(follow_symlinks=False).st_mtime
             except FileNotFoundError:
                 continue
-            if draft and age > _ABANDONED and not is_alive(int(draft["pid"])):
+            if draft and age > _DRAFT_SECONDS and not is_alive(int(draft["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
     def mark_done(self, names: Iterable[str], taken_files: "TakenFiles", commit: str) -> None:
         """Move committed files out of the inbox; a file that has changed since stays."""
         for name in names:
             with suppress(FileNotFoundError):  # a person removed it
-                file_stat = (self.root / layout.INBOX / name).lstat()
-                if identity_of(file_stat) == self._read.get(name):
+                state = (self.root / layout.INBOX / name).lstat()
+                if arrival.identity_of(state) == self._read.get(name):
                     taken_files.keep(name, commit)
 
     def refuse(self, name: str, error: BadInputError, at: datetime) -> RefusedFile:
@@ -250,9 +225,9 @@ def _is_file(entry: "os.DirEntry[str]") -> bool:
 
 
 def _check_size(size: int) -> None:
-    if size > MAX_OUTCOME:
+    if size > arrival.MAX_OUTCOME:
         raise BadInputError(
-            f"{size / 1024:.0f} KiB; an outcome may have {MAX_OUTCOME // 1024} KiB, "
+            f"{size / 1024:.0f} KiB; an outcome may have {arrival.MAX_OUTCOME // 1024} KiB, "
             "shorten result.evidence to the lines that show the error",
             code="too-large",
         )
@@ -310,9 +285,9 @@ class TakenFiles:
 def _move(source: Path, target: Path, mode: int) -> None:
     """Move a file to this name; if the name is taken, add a number."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    for name in free_names(target.name):
+    for name in arrival.free_names(target.name):
         try:
-            _link(source, target.with_name(name), mode)
+            _link_or_copy(source, target.with_name(name), mode)
         except FileExistsError:
             continue
         except FileNotFoundError:
@@ -321,7 +296,7 @@ def _move(source: Path, target: Path, mode: int) -> None:
         return
 
 
-def _link(source: Path, target: Path, mode: int) -> None:
+def _link_or_copy(source: Path, target: Path, mode: int) -> None:
     try:
         os.link(source, target)
         with suppress(PermissionError):  # another user's readable file

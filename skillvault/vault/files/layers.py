@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
 # The errors that importlib raises for unreadable metadata.
-_UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError)
+_METADATA_ERRORS = (OSError, ValueError, TypeError, KeyError, AttributeError)
 
 
 SEEDS = "seed_skills"
-SHUT = "skills of this folder of the vault are never served"
-_SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
-_MAX_SKILL = 1024 * 1024
+NEVER_SERVED = "skills of this folder of the vault are never served"
+_CLOSED_FOLDERS = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
+_MAX_SKILL_BYTES = 1024 * 1024
 
 
 class ProseFile(Struct, frozen=True):
     """A text in a folder of a layer that is not a skill."""
 
 
-def seeds() -> Path:
+def seed_folder() -> Path:
     """Return the folder of the skills that ship with this package."""
     return layout.resource(SEEDS)
 
@@ -51,10 +51,9 @@ def seeds() -> Path:
 def is_never_served(root: Path, folder: Path) -> bool:
     """Return True if a folder contains, or is in, a folder of the vault that is never served."""
     real_folder = layout.real_path(folder)
-    closed_folders = [layout.real_path(root / name) for name in _SHUT]
+    closed_folders = (layout.real_path(root / name) for name in _CLOSED_FOLDERS)
     return any(
-        real_folder.is_relative_to(closed_folder) or closed_folder.is_relative_to(real_folder)
-        for closed_folder in closed_folders
+        f.is_relative_to(real_folder) or real_folder.is_relative_to(f) for f in closed_folders
     )
 
 
@@ -70,7 +69,7 @@ def allowed_folders(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
     return tuple(layout.real_path(root / os.path.expanduser(name)) for name in names)  # noqa: PTH111
 
 
-def domains(
+def find_layers(
     root: Path, dirs: Iterable[str], readable: Collection[Path] = ()
 ) -> tuple[list[Path], list[Problem]]:
     """Return (folders, problems): installed packages by name, then the policy's folders in order.
@@ -82,14 +81,14 @@ def domains(
     packages, problems = plugins()
     for folder in packages:
         if is_never_served(root, folder):
-            message = f"{SHUT}; install the package that brings it elsewhere"
+            message = f"{NEVER_SERVED}; install the package that brings it elsewhere"
             problems.append(Problem(str(folder), None, "not-served", message))
         else:
             folders.append(folder)
     for name in dirs:
         folder = layout.real_path(root / name)
         if is_never_served(root, folder):
-            message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
+            message = f"{NEVER_SERVED}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
         elif outside_folders(root, [name]) and not any(map(folder.is_relative_to, readable)):
             message = (
@@ -122,7 +121,7 @@ def read_layer_file(
         version = blob_id(content)
         if version == known_version:
             return None
-        return ShelfSkill(_decode(name, content), layer, path, version)
+        return ShelfSkill(_decode_skill(name, content), layer, path, version)
     except BadInputError as error:
         if error.code == "no-front-matter" and not is_whole:
             return ProseFile()
@@ -142,10 +141,12 @@ def _check_link(path: Path, folder: Path) -> None:
         )
     vaults = (parent for parent in target.parents if (parent / layout.VAULT_FILE).is_file())
     if any(is_never_served(vault, target) for vault in vaults):
-        raise BadInputError(f"a link to {target.parent}: {SHUT}; remove it", code="not-served")
+        raise BadInputError(
+            f"a link to {target.parent}: {NEVER_SERVED}; remove it", code="not-served"
+        )
 
 
-def _decode(name: str, content: bytes) -> Skill:
+def _decode_skill(name: str, content: bytes) -> Skill:
     skill = codec.foreign_skill(name, content)
     skill_name = skill.name.replace("_", "-")
     if not is_slug(skill_name):
@@ -162,10 +163,9 @@ def skill_bytes(path: Path) -> bytes:
     """Read a skill's file; BadInputError if it is not a regular file of at most 1 MiB."""
     try:
         state = path.stat()
-        if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:
-            raise BadInputError(
-                f"not a regular file of at most {_MAX_SKILL // 1024} KiB", code="not-a-file"
-            )
+        if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL_BYTES:
+            message = f"not a regular file of at most {_MAX_SKILL_BYTES // 1024} KiB"
+            raise BadInputError(message, code="not-a-file")
         return path.read_bytes()
     except OSError as error:
         raise BadInputError(f"cannot be read ({error.strerror})", code="unreadable") from None
@@ -182,18 +182,18 @@ def plugins() -> tuple[list[Path], list[Problem]]:
     """Return (folders, problems) of installed packages with skills, by name; run no package."""
     folders: list[Path] = []
     problems: list[Problem] = []
-    points, distribution_problems = _entry_points()
+    points, distribution_problems = _find_entry_points()
     for point in sorted(points, key=lambda point: (point.name, point.value)):
         try:
             # Remove an object or extras from the value.
             package = point.value.partition(":")[0].partition("[")[0].strip()
-            folders.append(_folder(package))
+            folders.append(_find_package(package))
         except BadInputError as error:
             problems.append(Problem(point.name, None, error.code, error.message))
     return folders, distribution_problems + problems
 
 
-def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
+def _find_entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     """Return (entry points, problems) of the group; of a package installed twice, the first.
 
     Unreadable entry points are a problem if their text names the group.
@@ -203,44 +203,39 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     names: set[str] = set()
     for distribution in distributions():
         text, name = "", "a package without a name"
-        with suppress(*_UNREADABLE):  # its group cannot be read
+        with suppress(*_METADATA_ERRORS):  # its group cannot be read
             text = distribution.read_text("entry_points.txt") or ""
         if GROUP not in text:
             continue
-        with suppress(*_UNREADABLE):  # late, because it parses all metadata
+        with suppress(*_METADATA_ERRORS):  # late, because it parses all metadata
             name = str(distribution.metadata["Name"] or name).lower()
         if name in names:
             continue
         names.add(name)
         try:
             entry_points += [point for point in distribution.entry_points if point.group == GROUP]
-        except _UNREADABLE:
+        except _METADATA_ERRORS:
             message = "its entry points cannot be read; install the package anew, or remove it"
             problems.append(Problem(name, None, "bad-entry-points", message))
     return entry_points, problems
 
 
-def _folder(package: str) -> Path:
+def _find_package(package: str) -> Path:
     """Return the folder of a package without an import; BadInputError if there is none."""
     top, *subfolders = package.split(".")
     if not all(part.isidentifier() for part in (top, *subfolders)):
-        raise _bad_package(package, "no package has such a name")
-    folders = [package_folder.joinpath(*subfolders) for package_folder in _package_folders(top)]
-    folder = next((package_folder for package_folder in folders if package_folder.is_dir()), None)
-    if folder is None:
-        raise _bad_package(package, _describe_missing(folders))
-    return folder
-
-
-def _describe_missing(folders: Iterable[Path]) -> str:
-    """Return the reason why none of these paths is a folder."""
+        raise _package_error(package, "no package has such a name")
+    folders = [base.joinpath(*subfolders) for base in _list_package_folders(top)]
+    if folder := next(filter(Path.is_dir, folders), None):
+        return folder
     files = [part for folder in folders for part in (folder, *folder.parents) if part.is_file()]
     if any(map(is_zipfile, files)):
-        return "lies in a zip file, where its skills cannot be read"
-    return "is a module without a folder" if files else "no such package is installed"
+        raise _package_error(package, "lies in a zip file, where its skills cannot be read")
+    reason = "is a module without a folder" if files else "no such package is installed"
+    raise _package_error(package, reason)
 
 
-def _package_folders(name: str) -> Iterator[Path]:
+def _list_package_folders(name: str) -> Iterator[Path]:
     """Yield the folders of a top-level package; for a dotted name `find_spec` would import it."""
     try:
         spec = find_spec(name)
@@ -252,6 +247,6 @@ def _package_folders(name: str) -> Iterator[Path]:
         yield Path(spec.origin)
 
 
-def _bad_package(package: str, reason: str) -> BadInputError:
+def _package_error(package: str, reason: str) -> BadInputError:
     message = f"{package}: {reason}; correct the plugin's entry point, or install it unzipped"
     return BadInputError(message, code="no-package")

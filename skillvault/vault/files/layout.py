@@ -29,12 +29,11 @@ SERVED = "skills"  # the shelf that hosts load
 SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may be
 FOLDERS = (
     *("outcomes", "evaluations", "answers", "recommendations", "sessions", "memory"),
-    "retractions",
-    *(*SHELVES, "links"),
+    *("retractions", *SHELVES, "links"),
 )
 
 _ID = re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
-_DATED = re.compile(
+_DATED_PATH = re.compile(
     r"^(?P<folder>outcomes|evaluations|recommendations|retractions)/(?P<domain>[^/]+)/(?P<y>[0-9]{4})/(?P<m>[0-9]{2})/"
     r"(?P<d>[0-9]{2})/(?P<id>(?P=y)(?P=m)(?P=d)t[0-9]{6}z-[0-9a-f]{10})\.yaml\Z"
 )
@@ -46,12 +45,14 @@ _ANSWER = re.compile(
 _REFERENCE_FILE = re.compile(
     r"(?:skills|proposed|archive)/[^/]+/references/(?:evidence\.yaml|(?:statements|tried)\.md)"
 )
-_SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
-_TRIED = re.compile(r"skills/[^/]+/references/tried\.md")
+_SKILL = re.compile(r"^(?:skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
+_TRIES_FILE = re.compile(r"skills/[^/]+/references/tried\.md")
 _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
-_CORRECTION = re.compile(
-    r"^(?P<folder>proposed|archive)/memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z"
-)
+_CORRECTION = re.compile(r"^(?:proposed|archive)/memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
+_PATHS: dict[records.RecordKind, re.Pattern[str]] = {
+    "session": _SESSION, "answer": _ANSWER, "skill": _SKILL, "fact": _FACT,
+    "correction": _CORRECTION,
+}  # fmt: skip
 _LINKS = ".links.yaml"  # the ending of a list of links, beside the record with the links
 _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
@@ -113,15 +114,13 @@ def is_outcome_id(text: str) -> bool:
 
 def session_path(record: records.Session) -> str:
     """Return `sessions/<yyyy>/<mm>/<dd>/<id>.yaml`, with the day (UTC) of the session's end."""
-    if not is_slug(record.id):
-        raise ValueError(f"{record.id} cannot become a path")
+    _check_slugs(record.id)
     return f"sessions/{record.ended_at.astimezone(UTC):%Y/%m/%d}/{record.id}.yaml"
 
 
 def answer_path(record: records.Answer) -> str:
     """Return `answers/<domain>/<yyyy>/<mm>/<key>.json`, with the month (UTC) of the subject."""
-    if not (is_slug(record.domain) and is_slug(record.id)):
-        raise ValueError(f"{record.domain}/{record.id} cannot become a path")
+    _check_slugs(record.domain, record.id)
     return f"answers/{record.domain}/{record.at.astimezone(UTC):%Y/%m}/{record.id}.json"
 
 
@@ -130,6 +129,11 @@ def skill_path(name: str, shelf: str = "skills") -> str:
     if not is_slug(name) or shelf not in SHELVES:
         raise ValueError(f"{shelf}/{name} cannot become a path")
     return f"{shelf}/{name}/SKILL.md"
+
+
+def _check_slugs(*names: str) -> None:
+    if not all(map(is_slug, names)):
+        raise ValueError(f"{'/'.join(names)} cannot become a path")
 
 
 def path_of(record: records.Record) -> str:
@@ -145,8 +149,7 @@ def path_of(record: records.Record) -> str:
         case records.Session():
             return session_path(record)
         case records.Fact():
-            if not (is_slug(record.domain) and is_slug(record.id)):
-                raise ValueError(f"{record.domain}/{record.id} cannot become a path")
+            _check_slugs(record.domain, record.id)
             return fact_path(record)
         case records.Correction():
             shelf = "archive" if record.state == "withdrawn" else "proposed"
@@ -164,24 +167,16 @@ def fact_path(fact: records.Fact) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def ref_of(path: str) -> records.Ref | None:  # noqa: PLR0911 (one a kind)
+def ref_of(path: str) -> records.Ref | None:
     """Return the record at a path; None for any other path."""
     if path.endswith(_LINKS):
         return None
-    if match := _DATED.match(path):
-        return records.Ref(
-            cast("records.RecordKind", match["folder"].removesuffix("s")), match["id"]
-        )
-    if match := _SESSION.match(path):
-        return records.Ref("session", match["id"])
-    if match := _ANSWER.match(path):
-        return records.Ref("answer", match["id"])
-    if match := _SKILL.match(path):
-        return records.Ref("skill", match["id"])
-    if match := _FACT.match(path):
-        return records.Ref("fact", match["id"])
-    if match := _CORRECTION.match(path):
-        return records.Ref("correction", match["id"])
+    if match := _DATED_PATH.match(path):
+        kind = cast("records.RecordKind", match["folder"].removesuffix("s"))
+        return records.Ref(kind, match["id"])
+    for kind, pattern in _PATHS.items():
+        if match := pattern.match(path):
+            return records.Ref(kind, match["id"])
     return None
 
 
@@ -213,7 +208,7 @@ def holds_records(path: str) -> bool:
 
 def is_tries_file(path: str) -> bool:
     """Return True for the file that lists the tries of a guide."""
-    return _TRIED.fullmatch(path) is not None
+    return _TRIES_FILE.fullmatch(path) is not None
 
 
 def kind_of(path: str) -> str | None:
@@ -235,9 +230,14 @@ def is_skill(path: str) -> bool:
 
 def domain_of(path: str) -> str | None:
     """Return the domain in the path of a record, None for a skill and a session."""
-    patterns = (_DATED, _FACT, _CORRECTION, _ANSWER)
+    patterns = (_DATED_PATH, _FACT, _CORRECTION, _ANSWER)
     match = next((match for pattern in patterns if (match := pattern.match(path))), None)
     return match["domain"] if match else None
+
+
+def folders_above(path: str) -> list[str]:
+    """Return the folders above a path, the top folder first."""
+    return [path[:i] for i, char in enumerate(path) if char == "/"]
 
 
 def shelf_of(path: str) -> str:

@@ -18,7 +18,7 @@ from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern
 from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout
 
-_MOST = 8 << 20  # the most bytes that are read
+_MAX_BYTES = 8 << 20  # the most that are read
 
 
 class LearningsFile(NamedTuple):
@@ -40,11 +40,10 @@ def read_file(root: Path) -> LearningsFile | None:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
             raise BadInputError("not a regular file", code="not-a-file")
-        if state.st_size > _MOST:
-            raise BadInputError(
-                f"{state.st_size >> 20} MiB; remove rules that are not needed", code="too-large"
-            )
-        return LearningsFile(file.read(_MOST), time.time() - state.st_mtime)
+        if state.st_size > _MAX_BYTES:
+            message = f"{state.st_size >> 20} MiB; remove rules that are not needed"
+            raise BadInputError(message, code="too-large")
+        return LearningsFile(file.read(_MAX_BYTES), time.time() - state.st_mtime)
 
 
 def append(root: Path, addition: Callable[[str], str]) -> None:
@@ -68,21 +67,17 @@ def decode_expertise(content: bytes) -> Expertise:
     values = _load_values(front_matter.text_of(content))
     for key in ("patterns", "evolution_log"):
         entries = values.get(key) or []
-        if not isinstance(entries, list) or not all(
-            isinstance(entry, Mapping) for entry in entries
-        ):
-            raise BadInputError(
-                f"{key}: expected a list of entries with keys", code="wrong-type", key=key
-            )
+        if not isinstance(entries, list) or any(not isinstance(e, Mapping) for e in entries):
+            message = f"{key}: expected a list of entries with keys"
+            raise BadInputError(message, code="wrong-type", key=key)
     return convert(values, Expertise)
 
 
 def _load_values(text: str) -> dict[str, Any]:
     values = strict_yaml.load(text)
     if not isinstance(values, Mapping | None):
-        raise BadInputError(
-            "expected keys and values: version, patterns, evolution_log", code="wrong-type"
-        )
+        message = "expected keys and values: version, patterns, evolution_log"
+        raise BadInputError(message, code="wrong-type")
     return dict(values or {})
 
 
@@ -109,21 +104,15 @@ def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
     data = _load_values(text)
     try:
         for key in ("patterns", "evolution_log"):
-            old_entries = list(zip(getattr(old_expertise, key), data.get(key) or [], strict=True))
-            entries = [
-                next(
-                    (values for old_entry, values in old_entries if old_entry == entry),
-                    _in_key_order(entry),
-                )
-                for entry in getattr(expertise, key)
-            ]
+            pairs = list(zip(getattr(old_expertise, key), data.get(key) or [], strict=True))
+            entries: list[Mapping[str, Any]] = []
+            for entry in getattr(expertise, key):
+                old_values = (values for old_entry, values in pairs if old_entry == entry)
+                entries.append(next(old_values, _in_key_order(entry)))
             text = strict_yaml.with_entries(text, key, entries, _name_of)
     except BadInputError:
-        lines = [
-            *strict_yaml.comments(front_matter.text_of(content)),
-            encode_expertise(expertise).decode(),
-        ]
-        return "\n".join(lines).encode()
+        comments = strict_yaml.comments(front_matter.text_of(content))
+        return "\n".join([*comments, encode_expertise(expertise).decode()]).encode()
     return text.encode()
 
 

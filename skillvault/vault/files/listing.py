@@ -12,9 +12,9 @@ from pathlib import Path
 from msgspec import Struct
 
 FILE = "SKILL.md"
-_OTHER_CASES = ("skill.md", "Skill.md")
-_UNTEXT = re.compile("[\ud800-\udfff]")
-_UNSETTLED = 2 * 10**9  # nanoseconds; some file systems store times in steps of 2 s
+_OTHER_SPELLINGS = ("skill.md", "Skill.md")
+_UNDECODABLE = re.compile("[\ud800-\udfff]")
+_UNSETTLED_NS = 2 * 10**9  # some file systems store times in steps of 2 s
 
 Stamp = tuple[int, int, int]  # size, time of the content, time of the entry; all 0: unknown
 _UNKNOWN: Stamp = (0, 0, 0)
@@ -31,7 +31,7 @@ class FolderNames(Struct, frozen=True, array_like=True, gc=False):
     @property
     def skill_file(self) -> str | None:
         """The file that makes this the folder of a skill, or None."""
-        return next((name for name in (FILE, *_OTHER_CASES) if name in self.files), None)
+        return next((name for name in (FILE, *_OTHER_SPELLINGS) if name in self.files), None)
 
 
 class FolderListing(Struct, frozen=True, gc=False):
@@ -57,7 +57,7 @@ def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing
     Names that begin with a dot or cannot be decoded are left out. A link to the folder of a skill
     is followed, no other link.
     """
-    newest_time = time.time_ns() - _UNSETTLED
+    newest_time = time.time_ns() - _UNSETTLED_NS
     folders: dict[str, FolderNames] = {}
     files: dict[str, Stamp] = {}
     is_root_in_skill = any((parent / FILE).is_file() for parent in root.parents)
@@ -73,13 +73,10 @@ def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing
         # A file beside or below a SKILL.md belongs to that skill.
         if not (is_in_skill := is_in_skill or skill_file is not None):
             paths = [f"{folder}/{name}" for name in names.files]
-            paths += [
-                path for name in names.links if (path := _linked_skill_file(f"{folder}/{name}"))
-            ]
-        if names.folders:
-            open_folders.extend((f"{folder}/{name}", is_in_skill) for name in names.folders)
-        for path in paths:
-            files[path] = _stamp(path, newest_time)
+            linked_files = (_linked_skill_file(f"{folder}/{name}") for name in names.links)
+            paths += filter(None, linked_files)
+        open_folders.extend((f"{folder}/{name}", is_in_skill) for name in names.folders)
+        files |= {path: _stamp(path, newest_time) for path in paths}
     return FolderListing(folders, files)
 
 
@@ -101,17 +98,17 @@ def _scan_names(folder: str, old_names: FolderNames | None, newest_time: int) ->
 
 def is_skill_file(name: str) -> bool:
     """Return True if a file of this name makes its folder the folder of a skill."""
-    return name == FILE or name in _OTHER_CASES
+    return name == FILE or name in _OTHER_SPELLINGS
 
 
 def _linked_skill_file(folder: str) -> str | None:
     """Return the skill's file in a linked folder, or None."""
-    paths = (f"{folder}/{name}" for name in (FILE, *_OTHER_CASES))
+    paths = (f"{folder}/{name}" for name in (FILE, *_OTHER_SPELLINGS))
     return next((path for path in paths if os.path.isfile(path)), None)  # noqa: PTH113 (as below)
 
 
 def _is_listed(name: str) -> bool:
-    return not name.startswith(".") and (name.isascii() or not _UNTEXT.search(name))
+    return not name.startswith(".") and (name.isascii() or not _UNDECODABLE.search(name))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -14,31 +14,15 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.records import stamp
-from skillvault.vault.disk import draft_name, private_mode
+from skillvault.model.records import Trust, stamp
+from skillvault.vault.disk import draft_name, private_mode, read_state
 from skillvault.vault.failpoint import reach
-from skillvault.vault.files import layout
-from skillvault.vault.files.arrival import (
-    DRAFT,
-    ERROR,
-    IGNORED,
-    MAX_OUTCOME,
-    Identity,
-    ReceivedFile,
-    digest_of,
-    free_names,
-    identity_of,
-    is_untrusted,
-    make_printable,
-    plain_name,
-)
+from skillvault.vault.files import arrival, layout
 
 _NO_REASON = (
     "no reason is stored beside it, so its source is unknown; "
     "retry it, which makes it untrusted, or drop it"
 )
-
-
 _NOTES = "sessions/"  # the origin of notes of an agent's session begins so
 
 
@@ -97,7 +81,7 @@ class Quarantine:
         at: datetime,
         *,
         source: Path | None = None,
-        identity: Identity | None = None,
+        identity: arrival.Identity | None = None,
         digest: str | None = None,
     ) -> RefusedFile:
         """Move a file to the quarantine, with its reason, unless the file is gone.
@@ -108,10 +92,10 @@ class Quarantine:
         self.create_folders()
         folder = self._folder
         source = source or self._inbox / name
-        message = make_printable(error.message)
+        message = arrival.make_printable(error.message)
         if identity is None:
             digest, identity = _describe_unread(source)
-        plain_file_name = plain_name(name.replace("/", "-"))
+        plain_file_name = arrival.plain_name(name.replace("/", "-"))
         if digest and (same_file := _find_same_file(folder, plain_file_name, name, digest)):
             source.unlink(missing_ok=True)  # the quarantine has the same bytes
             return RefusedFile(same_file, error.code, message, error.line)
@@ -127,7 +111,7 @@ class Quarantine:
             "from": name,
         }
         # The reason comes first; after a kill, the file is refused once more.
-        reason_file = folder / f"{target.name}{ERROR}"
+        reason_file = _reason_file(target)
         _write_whole(reason_file, json.dumps(reason, indent=2, ensure_ascii=False) + "\n")
         reach("quarantine-told")
         try:
@@ -144,29 +128,27 @@ class Quarantine:
         if not self._folder.is_dir():
             return []
         names = (path.name for path in self._folder.iterdir())
-        return sorted(n for n in names if not n.endswith(ERROR) and not DRAFT.fullmatch(n))
+        return sorted(
+            n for n in names if not n.endswith(arrival.ERROR) and not arrival.DRAFT.fullmatch(n)
+        )
 
     def files(self) -> list[QuarantinedFile]:
         """Return the quarantined files by name, each with a printable reason."""
-        return [
-            _describe(name, _read_reason(self._folder / (name + ERROR)))
-            for name in self.file_names()
-        ]
+        return [_describe(name, _read_reason(self._folder / name)) for name in self.file_names()]
 
-    def changed_files(self) -> list[ReceivedFile]:
+    def changed_files(self) -> list[arrival.ReceivedFile]:
         """Return the quarantined files that a person changed, as files that arrive again."""
-        return [
-            ReceivedFile(
-                origin, path.read_bytes(), "untrusted" if is_untrusted(origin) else "local"
-            )
-            for path, origin in self._find_changed()
-        ]
+        files: list[arrival.ReceivedFile] = []
+        for path, origin in self._find_changed():
+            trust: Trust = "untrusted" if arrival.is_untrusted(origin) else "local"
+            files.append(arrival.ReceivedFile(origin, path.read_bytes(), trust))
+        return files
 
     def _find_changed(self) -> Iterator[tuple[Path, str]]:
         """Yield (path, original name) of each quarantined file that was changed."""
         for name in self.file_names():
             path = self._folder / name
-            reason = _read_reason(path.with_name(name + ERROR))
+            reason = _read_reason(path)
             origin = str((reason or {}).get("from", name))
             if reason is not None and not origin.startswith(_NOTES) and _has_changed(path, reason):
                 yield path, origin
@@ -177,13 +159,13 @@ class Quarantine:
         """Move changed files back to the inbox; return their names there."""
         names: list[str] = []
         for path, origin in self._find_changed():
-            prefix = "untrusted/" if is_untrusted(origin) else ""
+            prefix = "untrusted/" if arrival.is_untrusted(origin) else ""
             folder = self._inbox / prefix
             target = folder / _find_free_name(folder, Path(origin).name)
             try:
                 path.rename(target)
                 reach("requeued")
-                path.with_name(path.name + ERROR).unlink()
+                _reason_file(path).unlink()
             except FileNotFoundError:
                 continue  # another run took it
             names.append(prefix + target.name)
@@ -192,11 +174,11 @@ class Quarantine:
     def obstacle(self, name: str) -> str | None:
         """Return the reason why a file cannot go back to the inbox, or None."""
         path = self._folder / name
-        if str((_read_reason(path.with_name(name + ERROR)) or {}).get("from")).startswith(_NOTES):
+        if str((_read_reason(path) or {}).get("from")).startswith(_NOTES):
             return "notes of an agent's session, and no outcome; read them, then drop them"
         if path.is_symlink() or not path.is_file():
             return "not a regular file; put the file itself into inbox/"
-        if IGNORED.search(self._arrival(name)[1]):
+        if arrival.IGNORED.search(self._arrival(name)[1]):
             return "the inbox ignores such a name; rename the file in quarantine/"
         return None
 
@@ -208,18 +190,13 @@ class Quarantine:
         self.create_folders()
         prefix, file_name = self._arrival(name)
         source = self._folder / name
-        for free_name in free_names(file_name):
-            try:
-                # A link never replaces a file.
-                os.link(source, self._inbox / prefix / free_name, follow_symlinks=False)
-            except FileExistsError:
-                continue
-            except FileNotFoundError:
-                return None  # another run took it
-            # `remove` deletes the reason first, so a kill leaves a file that a person sees.
-            self.remove(name)
-            return prefix + free_name
-        raise UsageError(f"{name}: every such name is taken in inbox/; run skillvault run first")
+        try:
+            free_name = arrival.link_to_free_name(source, self._inbox / prefix, file_name)
+        except FileNotFoundError:
+            return None  # another run took it
+        # `remove` deletes the reason first, so a kill leaves a file that a person sees.
+        self.remove(name)
+        return prefix + free_name
 
     def retry(self, names: Sequence[str] | None = None) -> list[ReturnedFile]:
         """Move files back to the inbox with their old trust; without `names`, all files.
@@ -232,7 +209,7 @@ class Quarantine:
                 raise UsageError(f"{name}: {obstacle}")
         moves = ((name, self.put_back(name)) for name in candidates if self.obstacle(name) is None)
         return [
-            ReturnedFile(make_printable(name), make_printable(new_name))
+            ReturnedFile(arrival.make_printable(name), arrival.make_printable(new_name))
             for name, new_name in moves
             if new_name is not None
         ]
@@ -252,45 +229,46 @@ class Quarantine:
         files = [name for name in existing_names if name not in folders]
         for name in files if not dry else ():
             self.remove(name)
-        return [make_printable(name) for name in files]
+        return [arrival.make_printable(name) for name in files]
 
     def _check_names(self, names: Sequence[str] | None) -> list[str]:
         """Return these names, each once; UsageError for a name that is not in quarantine/."""
         if self._folder.is_symlink():
-            raise UsageError(
-                "quarantine/ is a symbolic link and is not followed; remove the files by hand"
-            )
+            message = "quarantine/ is a symbolic link and is not followed; remove the files by hand"
+            raise UsageError(message)
         existing_names = self.file_names()
         for name in names or ():
             if name not in existing_names:
-                raise UsageError(
-                    f"{name}: no such file in quarantine/; see `skillvault quarantine list`"
-                )
+                message = "no such file in quarantine/; see `skillvault quarantine list`"
+                raise UsageError(f"{name}: {message}")
         return existing_names if names is None else list(dict.fromkeys(names))
 
     def remove(self, name: str) -> None:
         """Delete a quarantined file, or link, and its reason."""
         path = self._folder / name
-        path.with_name(name + ERROR).unlink(missing_ok=True)
+        _reason_file(path).unlink(missing_ok=True)
         path.unlink(missing_ok=True)
 
     def _arrival(self, name: str) -> tuple[str, str]:
         """Return (`untrusted/` or "", file name) with which a file arrived."""
-        reason = _read_reason(self._folder / (name + ERROR)) or {}
-        origin = reason.get("from")
+        origin = (_read_reason(self._folder / name) or {}).get("from")
         if not isinstance(origin, str):
-            return "untrusted/", plain_name(name)
-        file_name = plain_name(Path(origin).name)
-        old_name = file_name if file_name and not IGNORED.search(file_name) else plain_name(name)
-        return "untrusted/" if is_untrusted(origin) else "", old_name
+            return "untrusted/", arrival.plain_name(name)
+        file_name = arrival.plain_name(Path(origin).name)
+        old_name = (
+            file_name
+            if file_name and not arrival.IGNORED.search(file_name)
+            else arrival.plain_name(name)
+        )
+        return "untrusted/" if arrival.is_untrusted(origin) else "", old_name
 
 
 def _find_same_file(folder: Path, name: str, origin: str, digest: str) -> str | None:
     """Return the quarantined file with the same origin and the same bytes, or None."""
-    for file_name in free_names(name):
+    for file_name in arrival.free_names(name):
         if not os.path.lexists(folder / file_name):
             return None
-        reason = _read_reason(folder / (file_name + ERROR)) or {}
+        reason = _read_reason(folder / file_name) or {}
         if (reason.get("sha256"), reason.get("from")) == (digest, origin):
             return file_name
     return None
@@ -301,15 +279,14 @@ def _has_changed(path: Path, reason: dict[str, object]) -> bool:
 
     A file with unchanged metadata is not read.
     """
-    try:
-        state = path.lstat()
-    except FileNotFoundError:
+    state = read_state(path)
+    if state is None:
         return False  # another run took it
-    if reason.get("state") == list(identity_of(state)[1:]):
+    if reason.get("state") == list(arrival.identity_of(state)[1:]):
         return False
-    if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_OUTCOME:
+    if not stat.S_ISREG(state.st_mode) or state.st_size > arrival.MAX_OUTCOME:
         return reason.get("state") is not None and stat.S_ISREG(state.st_mode)
-    return reason.get("sha256") != digest_of(path)
+    return reason.get("sha256") != arrival.digest_of(path)
 
 
 def _write_whole(path: Path, text: str) -> None:
@@ -328,45 +305,53 @@ def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
 
     A reason for a missing file of the same `origin` does not count.
     """
-    return next(
-        free_name
-        for free_name in free_names(name)
-        if not os.path.lexists(folder / free_name)
-        and (
-            not os.path.lexists(folder / (free_name + ERROR))
-            or (origin and (_read_reason(folder / (free_name + ERROR)) or {}).get("from") == origin)
-        )
-    )
+    for free_name in arrival.free_names(name):
+        path = folder / free_name
+        has_reason = os.path.lexists(_reason_file(path))
+        if has_reason and origin and (_read_reason(path) or {}).get("from") == origin:
+            has_reason = False
+        if not (has_reason or os.path.lexists(path)):
+            break
+    return free_name
 
 
-def _describe_unread(path: Path) -> tuple[str | None, Identity | None]:
+def _describe_unread(path: Path) -> tuple[str | None, arrival.Identity | None]:
     """Return (digest, identity) of a file that was not read; a very large one gets no digest."""
-    try:
-        state = path.lstat()
-    except FileNotFoundError:
+    state = read_state(path)
+    if state is None:
         return None, None
-    return digest_of(path) if state.st_size <= MAX_OUTCOME else None, identity_of(state)
+    return arrival.digest_of(
+        path
+    ) if state.st_size <= arrival.MAX_OUTCOME else None, arrival.identity_of(state)
 
 
 def _describe(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
     if reason is None:
-        return QuarantinedFile(make_printable(name), "no-reason", _NO_REASON)
+        return QuarantinedFile(arrival.make_printable(name), "no-reason", _NO_REASON)
     line = reason.get("line")
     return QuarantinedFile(
-        make_printable(name),
-        make_printable(reason.get("code") or "no-code"),
-        make_printable(reason.get("message") or "its .error.json gives no reason"),
+        arrival.make_printable(name),
+        arrival.make_printable(reason.get("code") or "no-code"),
+        arrival.make_printable(reason.get("message") or "its .error.json gives no reason"),
         line if isinstance(line, int) else None,
-        *(make_printable(value) if (value := reason.get(key)) else None for key in ("at", "from")),
+        *(
+            arrival.make_printable(value) if (value := reason.get(key)) else None
+            for key in ("at", "from")
+        ),
     )
 
 
+def _reason_file(path: Path) -> Path:
+    return path.with_name(path.name + arrival.ERROR)
+
+
 def _read_reason(path: Path) -> dict[str, object] | None:
-    """Read a reason from its file; None if that fails."""
-    if path.is_symlink() or not path.is_file():
+    """Read the reason beside a quarantined file; None if that fails."""
+    file = _reason_file(path)
+    if file.is_symlink() or not file.is_file():
         return None
     try:
-        reason = json.loads(path.read_text(encoding="utf-8"))
+        reason = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     return reason if isinstance(reason, dict) else None

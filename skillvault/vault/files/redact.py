@@ -21,11 +21,11 @@ _TABLE = tomllib.loads(Path(__file__).with_name("token_formats.toml").read_text(
 FORMATS = [(start, row["kind"], row["tail"]) for row in _TABLE["format"] for start in row["starts"]]
 _STARTS = sorted({start for start, _, _ in FORMATS if start}, key=len, reverse=True)
 # A token may follow `_` or `-`, as in `key_hf_…`, but no letter or digit.
-_START = regex(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
-_RUN = regex(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
-_PART = regex(r"\{(\w+):(\d+)(?:-(\d+))?\}")
+_TOKEN_START = regex(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
+_UNSPACED_TEXT = regex(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
+_FORMAT_PART = regex(r"\{(\w+):(\d+)(?:-(\d+))?\}")
 # A token of an unlisted vendor: a short name, then generated characters.
-_UNLISTED = regex(
+_UNLISTED_TOKEN = regex(
     r"(?<![\w.+/=-])(?!sha\d|md5|cs_|pk_|pi_)[a-z][a-z0-9]{0,11}[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?=[0-9]{0,40}[A-Za-z]{1,40}[0-9])(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])"
     r"[A-Za-z0-9]{32,4000}"
@@ -51,9 +51,9 @@ _KEY_BODY = regex(
 )
 _JSON_WEB_TOKEN = regex(r"(?<![\w-])eyJ[\w-]{8,4000}={0,2}\.[\w-]{8,4000}(?:[.=][\w.=-]{0,4000})?")
 _MARKER = "[redacted: Secret Keyword]"
-_MARK = regex(r"\[redacted: ([^\]]+)\]")
-_FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
-_LONG_NUMBER = 100_000  # a smaller number under the name of a secret is a count
+_MARKER_PATTERN = regex(r"\[redacted: ([^\]]+)\]")
+_ASCII_OF_FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
+_MIN_SECRET_NUMBER = 100_000  # a smaller number under the name of a secret is a count
 
 
 @cache
@@ -61,15 +61,14 @@ def _compile_tail(tail: str) -> re.Pattern[str]:
     """Compile a format such as `{hex:32}` or `{word:23-26}` to a pattern."""
     pattern = ""
     end = 0
-    for part in _PART.finditer(tail):
+    for part in _FORMAT_PART.finditer(tail):
         alphabet, minimum, maximum = part.groups()
         limit = maximum or ("" if part.end() == len(tail) else "400")
         pattern += f"{re.escape(tail[end : part.start()])}[{_TABLE['alphabets'][alphabet]}]"
         pattern += f"{{{minimum},{limit}}}"
         end = part.end()
-    return re.compile(
-        pattern + re.escape(tail[end:]) + "(?![A-Za-z0-9])" * (maximum is not None), re.ASCII
-    )
+    boundary = "(?![A-Za-z0-9])" if maximum is not None else ""
+    return re.compile(pattern + re.escape(tail[end:]) + boundary, re.ASCII)
 
 
 @cache
@@ -78,30 +77,27 @@ def _formats_of(start: str) -> list[tuple[int, str, str]]:
 
     A token that begins with `sk-ant-` also begins with `sk-`, and may have the format of either.
     """
-    return [
-        (len(other), kind, tail)
-        for other, kind, tail in FORMATS
-        if other and start.startswith(other)
-    ]
+    beginnings = (row for row in FORMATS if row[0] and start.startswith(row[0]))
+    return [(len(beginning), kind, tail) for beginning, kind, tail in beginnings]
 
 
-_WITHOUT_START = [(kind, _compile_tail(tail)) for start, kind, tail in FORMATS if not start]
+_PATTERNS_WITHOUT_START = [
+    *((kind, _compile_tail(tail)) for start, kind, tail in FORMATS if not start),
+    ("JSON Web Token", _JSON_WEB_TOKEN),
+    ("Token", _UNLISTED_TOKEN),
+]
 
 
-def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
+def _find_tokens(run: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of each token in a run without spaces."""
-    for match in _START.finditer(run):
+    for match in _TOKEN_START.finditer(run):
         for length, kind, tail in _formats_of(match[0]):
             token = _compile_tail(tail).match(run, match.start() + length)
             if token and _is_generated(token[0]):
                 yield match.start(), token.end(), kind
                 break
-    for kind, pattern in _WITHOUT_START:
+    for kind, pattern in _PATTERNS_WITHOUT_START:
         yield from ((match.start(), match.end(), kind) for match in pattern.finditer(run))
-    yield from (
-        (match.start(), match.end(), "JSON Web Token") for match in _JSON_WEB_TOKEN.finditer(run)
-    )
-    yield from ((match.start(), match.end(), "Token") for match in _UNLISTED.finditer(run))
 
 
 def _is_generated(tail: str) -> bool:
@@ -111,7 +107,7 @@ def _is_generated(tail: str) -> bool:
 
 def _replace_tokens(match: re.Match[str]) -> str:
     parts, end = list[str](), 0
-    for start, stop, kind in sorted(_tokens(match[0]), key=itemgetter(0)):
+    for start, stop, kind in sorted(_find_tokens(match[0]), key=itemgetter(0)):
         if start >= end:
             parts += [match[0][end:start], f"[redacted: {kind}]"]
             end = stop
@@ -123,27 +119,24 @@ def redact_text(text: str) -> str:
 
     Full-width characters are read as ASCII; lines without a secret keep them.
     """
-    plain_text = text.translate(_FULL_WIDTH)
+    plain_text = text.translate(_ASCII_OF_FULL_WIDTH)
     without_secrets = plain_text
     for pattern in (_PRIVATE_KEY, _KEY_BODY):
         without_secrets = pattern.sub("[redacted: Private Key]", without_secrets)
-    without_secrets = mark_secrets(_RUN.sub(_replace_tokens, without_secrets))
+    without_secrets = mark_secrets(_UNSPACED_TEXT.sub(_replace_tokens, without_secrets))
     if plain_text == text:
         return without_secrets
     versions = (text, plain_text, without_secrets)
     if len({version.count("\n") for version in versions}) > 1:
         return without_secrets
     lines = zip(*(version.split("\n") for version in versions), strict=True)
-    return "\n".join(
-        line if plain_line == redacted_line else redacted_line
-        for line, plain_line, redacted_line in lines
-    )
+    return "\n".join(line if plain == redacted else redacted for line, plain, redacted in lines)
 
 
 def secret_kinds(text: str) -> list[str]:
     """Return the kinds of the secrets in a text, each once."""
     redacted_text = redact_text(text)
-    markers = () if redacted_text == text else _MARK.findall(redacted_text)
+    markers = () if redacted_text == text else _MARKER_PATTERN.findall(redacted_text)
     return list(dict.fromkeys(kind for kind in markers if f"[redacted: {kind}]" not in text))
 
 
@@ -160,9 +153,8 @@ def _redact_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, An
                 code="duplicate-key",
                 key=name,
             )
-        clean_values[name] = redact_value(
-            member, secret=secret or is_secret_name(name) or (is_pair and name.lower() == "value")
-        )
+        is_secret = secret or is_secret_name(name) or (is_pair and name.lower() == "value")
+        clean_values[name] = redact_value(member, secret=is_secret)
     return clean_values
 
 
@@ -184,6 +176,6 @@ def redact_value(value: Any, *, secret: bool = False) -> Any:
         return _redact_mapping(value, secret=secret)
     if isinstance(value, list | tuple):
         return [redact_value(member, secret=secret) for member in value]
-    if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and secret:
+    if isinstance(value, int | float) and abs(value) >= _MIN_SECRET_NUMBER and secret:
         return _MARKER
     return value

@@ -6,7 +6,7 @@ repetitions, and each looks ahead for a limited length, so that no text makes th
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -17,42 +17,42 @@ import ahocorasick
 from skillvault.model.lazy import regex
 
 _DATA = tomllib.loads(Path(__file__).with_name("secret_words.toml").read_text(encoding="utf-8"))
-_INNER = frozenset(_DATA["inner"])
-_WHOLE_WORDS = frozenset(_DATA["alone"])
-_PASSWORDS = frozenset(_DATA["password"])
-_KEYS = frozenset(_DATA["key"])
-_NAMES = sorted({*_INNER, *_PASSWORDS, *_DATA["token"], *_KEYS})
+_INNER_NAMES = frozenset(_DATA["inner"])
+_WHOLE_NAMES = frozenset(_DATA["alone"])
+_PASSWORD_NAMES = frozenset(_DATA["password"])
+_KEY_NAMES = frozenset(_DATA["key"])
+_SECRET_NAMES = sorted({*_INNER_NAMES, *_PASSWORD_NAMES, *_DATA["token"], *_KEY_NAMES})
 # Names that may be part of a word: `inner`, and names in scripts without spaces or capitals.
-_INNER_WORDS = _INNER.union(w for w in _NAMES if not (w.isascii() or "\u00c0" < max(w) < "\u0590"))
-_KEY_OF, _NOT_OF = frozenset(_DATA["key_of"]), frozenset(_DATA["not_of"])
-_ABOUT, _NO_VALUES = frozenset(_DATA["about"]), frozenset(_DATA["no_value"])
+_UNSPACED_NAMES = {w for w in _SECRET_NAMES if not (w.isascii() or "\u00c0" < max(w) < "\u0590")}
+_PARTIAL_NAMES = _INNER_NAMES | _UNSPACED_NAMES
+_KEY_QUALIFIERS, _HARMLESS_QUALIFIERS = frozenset(_DATA["key_of"]), frozenset(_DATA["not_of"])
+_ATTRIBUTES, _NO_VALUES = frozenset(_DATA["about"]), frozenset(_DATA["no_value"])
 COMMANDS = _DATA["commands"]
-_COPULAS, _WEAK = frozenset(_DATA["copulas"]), frozenset(_DATA["weak"])
+_COPULAS, _WEAK_WORDS = frozenset(_DATA["copulas"]), frozenset(_DATA["weak"])
 
 # Scripts without spaces between words; their characters end a value.
 _UNSPACED = r"\u0e00-\u0e7f\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _QUOTES = "'\"`\u00ab\u2018\u2019\u201c\u201d\u201e\u300c\u300e"
-_BARE = (
-    rf"(?:[^\s'\"`<>{{}}()\[\],;|\\&\u2010-\u201f\u00ab\u00bb{_UNSPACED}]"
-    r"|&(?!\w{1,40}=))"
+_BARE_CHAR = (
+    rf"(?:[^\s'\"`<>{{}}()\[\],;|\\&\u2010-\u201f\u00ab\u00bb{_UNSPACED}]|&(?!\w{{1,40}}=))"
 )
 _QUOTED_CHARACTER = r"[^'\"`\r\n\\<>\u00bb\u2019\u201d\u300d\u300f]"
 # The beginning of a value is enough to judge it; `_whole_cut` finds the end.
 _VALUE = (
     rf"(?:[bfru]?\\{{0,4}}[{_QUOTES}](?P<quoted>{_QUOTED_CHARACTER}{{3,100}})"
-    rf"|(?P<secret>{_BARE}{{3,100}}))"
+    rf"|(?P<secret>{_BARE_CHAR}{{3,100}}))"
 )
-_CONTINUATION = {"quoted": regex(rf"{_QUOTED_CHARACTER}*"), "secret": regex(rf"{_BARE}*")}
-_LONG = r"(?=[a-z+/_=-]{0,200}?\d)[\w.+/=-]{12,400}"
-_REST = rf"(?P<rest>(?:(?<![{_UNSPACED}])(?!->|[{_UNSPACED}])[\w.-]){{0,40}}+)"
+_CONTINUATION = {"quoted": regex(rf"{_QUOTED_CHARACTER}*"), "secret": regex(rf"{_BARE_CHAR}*")}
+_LONG_VALUE = r"(?=[a-z+/_=-]{0,200}?\d)[\w.+/=-]{12,400}"
+_NAME_SUFFIX = rf"(?P<rest>(?:(?<![{_UNSPACED}])(?!->|[{_UNSPACED}])[\w.-]){{0,40}}+)"
 
 # The text between a name and its value.
-_CLOSED = rf"{_REST}(?:\s\d{{1,2}}(?=:))?[\\'\"`\])}}*>]{{0,6}}"
+_NAME_END = rf"{_NAME_SUFFIX}(?:\s\d{{1,2}}(?=:))?[\\'\"`\])}}*>]{{0,6}}"
 _OPTION_VALUE = regex(
-    rf"{_CLOSED}(?:[=:]|\s{{1,4}}|\s{{0,3}}\\?\n\s{{0,12}}(?:-\s)?|['\"]?,\s{{0,20}}){_VALUE}"
+    rf"{_NAME_END}(?:[=:]|\s{{1,4}}|\s{{0,3}}\\?\n\s{{0,12}}(?:-\s)?|['\"]?,\s{{0,20}}){_VALUE}"
 )
 _ASSIGNED_VALUE = regex(
-    rf"{_CLOSED}(?:[\s,;&]{{1,40}}(?:['\"]?type['\"]?\s?[:=]\s?['\"]?\w{{1,20}}['\"]?"
+    rf"{_NAME_END}(?:[\s,;&]{{1,40}}(?:['\"]?type['\"]?\s?[:=]\s?['\"]?\w{{1,20}}['\"]?"
     rf"[,\s]{{1,20}})?(?:-\s)?['\"<]?"
     r"[a-z]{0,20}value['\">]{0,2}\s{0,3}[:=]?\s{0,4}"
     r"|(?:\s{0,2}:?\s{1,2}&?[a-z][\w.<>\[\]| ]{0,24}=\s{0,2}"
@@ -64,14 +64,14 @@ _ASSIGNED_VALUE = regex(
     r"|</\w{1,30}>\s{0,20}<\w{1,30}>|\s{1,8}\|\s{0,8}"
     rf"|(?<=>)){_VALUE}"
 )
-_STATED = regex(
-    rf"{_REST}(?P<gap>[^\d\n!-&()*+./:-@\[-`{{-~「『“«—–]{{0,60}}?)"
+_STATED_VALUE = regex(
+    rf"{_NAME_SUFFIX}(?P<gap>[^\d\n!-&()*+./:-@\[-`{{-~「『“«—–]{{0,60}}?)"
     rf"(?P<sign>[\s:=—–(→]{{0,4}})(?:(?<![^\W{_UNSPACED}])|(?<=[^ -~])(?=[a-z0-9]))(?<![.@/\\'-])"
     rf"(?=[bfru]?[{_QUOTES}]|[^\s'\"`<>,;|{_UNSPACED}]{{0,80}}?[\d@#$%^]){_VALUE}"
 )
 # A value that looks generated has one of these signs, follows one, or has letters of both cases.
 _GENERATED_SIGN = regex(rf"[\d!@#$%^&*?~{_QUOTES}]")
-_STATED_BEFORE = regex(
+_VALUE_BEFORE_NAME = regex(
     r"(?<![\w@/.$-])[\"'`]?(?P<secret>(?=[^\s]{0,99}?\d)[^\s'\"`<>{}()\[\],;|\\]{6,60})"
     r"[\"'`]?\s{1,2}"
     r"(?:is|as|was|ist|als|es|como|est|comme|é|è|come|como|to)\s(?:[\w'’-]{1,14}\s){0,3}"
@@ -84,7 +84,7 @@ _TABLE = regex(
 )
 _CELL = regex(r"[,;|\t]")
 _ROW = regex(r"[^\r\n]+")
-_NO_VALUE = regex(
+_PLACEHOLDER = regex(
     r"\[redacted: |#[0-9a-f]{3,8}\Z|0x[0-9a-f]{1,16}\Z|[$%]\w|"
     r"\$?[({<%]|\.{2,}|[*x.•#_-]{3,}\Z|/|~/|[a-z][\w+.-]{1,20}://|\\|[&|=!]{1,3}\Z"
     r"|\d{1,4}(?:[-/.:]\d{1,4}){1,3}(?:[tz.:\d-]{0,20}\Z)"
@@ -94,7 +94,7 @@ _NO_VALUE = regex(
     re.IGNORECASE,
 )
 # Names of methods and versions: `OAuth2Client`, `PBKDF2WithHmacSHA256`.
-_TECHNICAL = regex(
+_TECHNICAL_NAME = regex(
     r"(?:o?auth|sha|md|argon|pbkdf|base|utf|hmac|aes|rsa|ed|ecdsa|x|p|[rhe]s|http|ipv|i18n|l10n"
     r"|k8s|s3|ec|log"
     r"|web|v|gpt|db|user|id|step|test|token|password|secret|key|pass|node|py|python|win|es|h|vec"
@@ -103,20 +103,21 @@ _TECHNICAL = regex(
 )
 _ASSIGNMENT = regex(r"[a-z_]\w*=", re.IGNORECASE)  # assignment, option of a call
 _EMPHASIS = regex(r"\A[*_~#@$%&^]+|(?<!\d)[!?*_~.,]+\Z|[?*_~.,]+\Z")
-_SIGN = regex(r"[!@#$%^&*?~]")
+_PASSWORD_SIGN = regex(r"[!@#$%^&*?~]")
 _DIGESTS = ("sha256:", "sha512-", "sha384-", "sha1-", "sha256-", "md5:")
-_DIGIT, _HUMP = regex(r"\d"), regex(r"[a-z][A-Z]")
-_JOINT, _WORD_AND_NUMBER = regex(r"[-_./:+=\\]"), regex(r"[^\W\d]{2,}\d+")
-_TURN = regex(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", re.IGNORECASE)
-_IN_CODE = regex(r"[a-z_]\w{0,60}(?:(?:\.|::|->)[a-z_]\w{0,60}){1,8}\Z", re.IGNORECASE)
-_NAMES_SECRET = regex(
+_DIGIT, _CAMEL_HUMP = regex(r"\d"), regex(r"[a-z][A-Z]")
+_SEPARATOR, _WORD_AND_NUMBER = regex(r"[-_./:+=\\]"), regex(r"[^\W\d]{2,}\d+")
+_DIGIT_BOUNDARY = regex(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", re.IGNORECASE)
+_CODE_NAME = regex(r"[a-z_]\w{0,60}(?:(?:\.|::|->)[a-z_]\w{0,60}){1,8}\Z", re.IGNORECASE)
+_NAME_OF_SECRET = regex(
     r"[\w.-]*(?:password|passwd|pwd|pass|token|secret|key)(?:[a-z_]{0,20}|[_-]?\d)"
 )
 _PARTICLES = tuple("はをがは는은를을가이是为為成")
 _PINS = ("passcode", "暗証番号", "الرقم السري", "pin")
-_KEY_OF_WHAT = regex(r"\bd?['’]?(?:api|acc[eè]s|acesso|доступ|dostęp|akses)")
-_IDENTIFIER = "-_.$@abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-_TWO_WORD_SETTERS = ("env ", "setx ", "set ", "put ", "-x ", "config ")
+_KEY_PURPOSE = regex(r"\bd?['’]?(?:api|acc[eè]s|acesso|доступ|dostęp|akses)")
+_NAME_CHARACTERS = "-_.$@abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_SETTING_COMMANDS = ("env ", "setx ", "set ", "put ", "-x ", "config ")
+_OWNERS_OF_KEYS = ("api", "auth", "account", "private", "service", "client", "db")
 _PARTS = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 
 
@@ -168,13 +169,12 @@ def _span(match: re.Match[str]) -> tuple[int, int]:
 
 
 def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
-    """Return the cut of a whole value, which may be longer than its match."""
+    """Return the cut of a whole value; the value may be longer than its match."""
     start, end = _span(match)
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
-    if match.end() - start >= 100 and (
-        continuation := _CONTINUATION[group].match(match.string, match.end())
-    ):
-        end = continuation.end()
+    if match.end() - start >= 100:
+        continuation = _CONTINUATION[group].match(match.string, match.end())
+        end = continuation.end() if continuation else end
     return _Cut(start, end, kind)
 
 
@@ -190,7 +190,7 @@ def _find_cued_cuts(text: str, lowered: str) -> Iterator[_Cut]:
 
 def is_no_value(value: str) -> bool:
     """Return True for a marker, variable, placeholder, path, number or word about secrets."""
-    if "[redacted: " in value or _NO_VALUE.match(value):
+    if "[redacted: " in value or _PLACEHOLDER.match(value):
         return True
     word = value.lower().strip(" .,:;!?*_-")
     return not word or word in _NO_VALUES
@@ -205,26 +205,26 @@ def randomness(value: str) -> int:
     core = _EMPHASIS.sub("", value[:50])
     if core.lower() == core.upper() or core.startswith(_DIGESTS):
         return 2 * (len(core) >= 20)
-    if _SIGN.search(core) and len(core) >= 6:
+    if _PASSWORD_SIGN.search(core) and len(core) >= 6:
         return 3
     both_cases = core not in (core.lower(), core.upper())
-    has_humps = both_cases and len(core) >= 20 and len(_HUMP.findall(core)) > 4
+    has_humps = both_cases and len(core) >= 20 and len(_CAMEL_HUMP.findall(core)) > 4
     if not _DIGIT.search(core):
         return 2 * has_humps
-    parts = [part for part in _JOINT.split(core) if part]
-    turns = [len(_TURN.findall(part)) for part in parts]
+    parts = [part for part in _SEPARATOR.split(core) if part]
+    turns = [len(_DIGIT_BOUNDARY.findall(part)) for part in parts]
     if any(map(_is_mixed, parts, turns)) or (both_cases and len(core) >= 24 and sum(turns) > 3):
         return 3 if both_cases else 2
     pieces = sum(len(part) > 3 and turn > 0 for part, turn in zip(parts, turns, strict=True))
     if has_humps or pieces > 2:
         return 2
-    return int(any(_WORD_AND_NUMBER.fullmatch(p) and not _TECHNICAL.match(p) for p in parts))
+    return int(any(_WORD_AND_NUMBER.fullmatch(p) and not _TECHNICAL_NAME.match(p) for p in parts))
 
 
 def _is_mixed(part: str, turns: int) -> bool:
-    has_prefix = part[0].isdigit() and len(_HUMP.findall(part)) > 1
+    has_prefix = part[0].isdigit() and len(_CAMEL_HUMP.findall(part)) > 1
     is_long = len(part) >= 6 and (turns > 1 or has_prefix)
-    return is_long and not (turns < 4 and _TECHNICAL.match(part))
+    return is_long and not (turns < 4 and _TECHNICAL_NAME.match(part))
 
 
 def _build_finder(words: Iterable[str]) -> Any:
@@ -236,7 +236,7 @@ def _build_finder(words: Iterable[str]) -> Any:
     return automaton
 
 
-_NAME_FINDER = _build_finder(_NAMES)
+_NAME_FINDER = _build_finder(_SECRET_NAMES)
 
 
 def _find_names(lowered: str) -> list[tuple[int, str]]:
@@ -287,13 +287,12 @@ def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _C
         return None
     if not (is_near_sign or name.is_password) and text[end:reach] == lowered[end:reach]:
         return None
-    is_option = text.startswith(("-", "/"), name.start) or lowered.endswith(
-        _TWO_WORD_SETTERS, 0, name.start
-    )
-    for pattern, is_secret in (
-        (_OPTION_VALUE if is_option else _ASSIGNED_VALUE, _is_assigned_secret),
-        *(((_STATED, _is_stated_secret),) if is_near_sign else ()),
-    ):
+    is_option = text.startswith(("-", "/"), name.start)
+    is_option = is_option or lowered.endswith(_SETTING_COMMANDS, 0, name.start)
+    checks = [(_OPTION_VALUE if is_option else _ASSIGNED_VALUE, _is_assigned_secret)]
+    if is_near_sign:
+        checks.append((_STATED_VALUE, _is_stated_secret))
+    for pattern, is_secret in checks:
         match = pattern.match(lowered, end)
         if match and not _describes_secret(text, match) and is_secret(text, name, match):
             is_option = text.startswith("-", name.start)
@@ -304,27 +303,28 @@ def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _C
 def _read_name(text: str, lowered: str, word_start: int, word: str) -> _Name | None:
     """Return the name around a word; None if it is not about a secret."""
     text_before, end = text[max(0, word_start - 60) : word_start], word_start + len(word)
-    start = word_start - (len(text_before) - len(text_before.rstrip(_IDENTIFIER)))
-    if word not in _INNER_WORDS and text_before[-1:].isalpha() and not text[word_start].isupper():
+    start = word_start - (len(text_before) - len(text_before.rstrip(_NAME_CHARACTERS)))
+    is_attached = text_before[-1:].isalpha() and not text[word_start].isupper()
+    if is_attached and word not in _PARTIAL_NAMES:
         return None
     parts = [part.lower() for part in _PARTS.findall(text_before[-30:])[-2:]]
     last_part = parts[-1] if parts else ""
-    if last_part in _NOT_OF or "public" in parts:
+    if last_part in _HARMLESS_QUALIFIERS or "public" in parts:
         return None
-    is_key = word in _KEYS and not (
-        last_part in _KEY_OF
+    is_key = word in _KEY_NAMES and not (
+        last_part in _KEY_QUALIFIERS
         or (text[word_start:end].isupper() and text[start:word_start].endswith("_"))
-        or _KEY_OF_WHAT.search(lowered, end, end + 14)
+        or _KEY_PURPOSE.search(lowered, end, end + 14)
     )
-    if word in _WHOLE_WORDS and lowered[end : end + 1].isalpha():
+    if word in _WHOLE_NAMES and lowered[end : end + 1].isalpha():
         return None
-    return _Name(word, word_start, start, word in _PASSWORDS, is_key)
+    return _Name(word, word_start, start, word in _PASSWORD_NAMES, is_key)
 
 
 def _describes_secret(text: str, match: re.Match[str]) -> bool:
     """Return True if the name only describes a secret, such as `password_age`."""
     suffix = text[slice(*match.span("rest"))]
-    return suffix != "" and any(part.lower() in _ABOUT for part in _PARTS.findall(suffix))
+    return suffix != "" and any(part.lower() in _ATTRIBUTES for part in _PARTS.findall(suffix))
 
 
 def _is_inflected(text: str, match: re.Match[str]) -> bool:
@@ -348,7 +348,7 @@ class _Value(NamedTuple):
 
     def names_secret(self) -> bool:
         """Return True for a name of a secret, such as `db_password2`."""
-        return _NAMES_SECRET.fullmatch(self.text.lower()) is not None
+        return _NAME_OF_SECRET.fullmatch(self.text.lower()) is not None
 
 
 def _value_of(text: str, match: re.Match[str]) -> _Value | None:
@@ -371,7 +371,7 @@ def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
     calls = match["rest"] != "" and "(" in separator
     if " " in value.text or (is_bare and value.names_secret()) or calls:
         return False
-    if _is_inflected(text, match) or (is_bare and _IN_CODE.match(value.text)):
+    if _is_inflected(text, match) or (is_bare and _CODE_NAME.match(value.text)):
         return value.degree == 3
     if value.degree >= 2:
         is_address = value.degree == 2 and "arn:" in text[max(0, name.start - 99) : start]
@@ -406,9 +406,9 @@ def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
         return value is not None and value.is_key()
     words, sign = match["gap"].replace(",", " ").split(), match["sign"].strip()
     last_word = words[-1].strip("'’-") if words else ""
-    in_code = not value.is_quoted and _IN_CODE.match(value.text) is not None
+    in_code = not value.is_quoted and _CODE_NAME.match(value.text) is not None
     is_setting = (not words and sign in (":", "=")) or len(words) > 7
-    is_other_word = value.degree < 3 and name.word in _INNER and _is_inflected(text, match)
+    is_other_word = value.degree < 3 and name.word in _INNER_NAMES and _is_inflected(text, match)
     if in_code or is_setting or is_other_word:
         return False
     if name.word in _PINS and value.text.isdigit():
@@ -421,18 +421,18 @@ def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
 def _is_phrase(value: _Value) -> bool:
     """Return True for words with a number, as in a password that is easy to remember."""
     is_long = len(value.text) >= 7 and any(map(str.isdigit, value.text))
-    is_named = value.names_secret() or _TECHNICAL.match(value.text) is not None
+    is_named = value.names_secret() or _TECHNICAL_NAME.match(value.text) is not None
     return is_long and value.text[0].isalpha() and not is_named
 
 
 def _required_strength(name: _Name, words: list[str], gap: str, length: int) -> int:
     """Return the strength that a value needs if no verb connects it with the name."""
-    is_foreign = name.word not in _INNER | _WHOLE_WORDS
+    is_foreign = name.word not in _INNER_NAMES | _WHOLE_NAMES
     if re.search(rf"[{_UNSPACED}]", gap):
         return 1 if name.is_password and length >= 8 else 2
     if not words and name.is_password:
         return 1 if is_foreign and length >= 7 else 2
-    is_near = not words or words[-1].strip("'’-") in _WEAK or (len(words) < 4 and is_foreign)
+    is_near = not words or words[-1].strip("'’-") in _WEAK_WORDS or (len(words) < 4 and is_foreign)
     return 3 if is_near else 4
 
 
@@ -443,23 +443,15 @@ def is_secret_name(name: str) -> bool:
     for start, word in _find_names(lowered):
         secret_name = _read_name(name, lowered, start, word)
         suffix_words = [part.lower() for part in _PARTS.findall(name[start + len(word) :])]
-        if (
-            secret_name is None
-            or not _ABOUT.isdisjoint(suffix_words)
-            or (suffix_words and suffix_words[0] not in ("s", "base", "key", "value"))
-        ):
+        if secret_name is None or not _ATTRIBUTES.isdisjoint(suffix_words):
             continue
-        if (
-            secret_name.is_password
-            or word == "secret"
-            or (word not in ("token", "key") and not suffix_words)
-        ):
+        if suffix_words and suffix_words[0] not in ("s", "base", "key", "value"):
+            continue
+        is_whole_name = word not in ("token", "key") and not suffix_words
+        if secret_name.is_password or word == "secret" or is_whole_name:
             return True
         parts = [part.lower() for part in _PARTS.findall(name[:start])]
-        if parts and (
-            word == "token"
-            or parts[-1] in ("api", "auth", "account", "private", "service", "client", "db")
-        ):
+        if parts and (word == "token" or parts[-1] in _OWNERS_OF_KEYS):
             return True
     return False
 
@@ -468,7 +460,7 @@ def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
     """Yield the value that a sentence states before its name."""
     offset = max(0, name.word_start - 100)
     has_digit = _DIGIT.search(lowered, offset, name.word_start)
-    match = _STATED_BEFORE.search(lowered[offset : name.word_start]) if has_digit else None
+    match = _VALUE_BEFORE_NAME.search(lowered[offset : name.word_start]) if has_digit else None
     if match:
         start, end = (position + offset for position in match.span("secret"))
         if randomness(text[start:end]) == 3 and not is_no_value(text[start:end]):
@@ -500,14 +492,9 @@ def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut
                     yield _Cut(at, at + len(value), "Secret Keyword")
 
 
-def _command(template: str) -> Cue:
+def _compile_command(template: str) -> Cue:
     """Compile a command with `SECRET` in it to a cue."""
-    pattern = (
-        re.escape(template)
-        .replace(r"\ ", r"\s{1,3}")
-        .replace("…", r"[^\n]{0,200}?")
-        .replace(r"\ ", " ")
-    )
+    pattern = re.escape(template).replace(r"\ ", r"\s{1,3}").replace("…", r"[^\n]{0,200}?")
     pattern = pattern.replace(r"\s{1,3}[^\n]{0,200}?\s{1,3}", r"\s[^\n]{0,200}?(?<=\s)")
     sign = re.split(r" |…|USER|SECRET", template)[0]
     # Stop where the same command begins again, so that each line is read once.
@@ -525,19 +512,12 @@ def _command(template: str) -> Cue:
     return Cue("Password Option", (sign,), regex(rf"(?<![\w./-]){pattern}"))
 
 
-CUES = (
-    *(
-        Cue(
-            cue["kind"],
-            tuple(cue["signs"]),
-            regex("".join(cue["pattern"]).replace("LONG", _LONG)),
-            cue.get("strength", 0),
-        )
-        for cue in _DATA["cue"]
-    ),
-    *map(_command, COMMANDS),
-)
-_CUES_OF = {
-    sign: [cue for cue in CUES if sign in cue.signs] for sign in {s for c in CUES for s in c.signs}
-}
+def _read_cue(row: Mapping[str, Any]) -> Cue:
+    pattern = "".join(row["pattern"]).replace("LONG", _LONG_VALUE)
+    return Cue(row["kind"], tuple(row["signs"]), regex(pattern), row.get("strength", 0))
+
+
+CUES = (*map(_read_cue, _DATA["cue"]), *map(_compile_command, COMMANDS))
+_CUE_SIGNS = {sign for cue in CUES for sign in cue.signs}
+_CUES_OF = {sign: [cue for cue in CUES if sign in cue.signs] for sign in _CUE_SIGNS}
 _SIGN_FINDER = _build_finder(_CUES_OF)

@@ -7,29 +7,16 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
-from skillvault.model import codec
+from skillvault.model import codec, records
 from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import LinkList, read_links
 from skillvault.model.policy import Policy
 from skillvault.model.policy_file import parse_policy
-from skillvault.model.records import (
-    Answer,
-    Correction,
-    Evaluation,
-    Fact,
-    Outcome,
-    Problem,
-    Recommendation,
-    Record,
-    Session,
-    moment_of,
-    stamp,
-)
 from skillvault.model.skill_evidence import TryLines, parse_tries
 from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout
 
-Parsed = Record | LinkList | Problem | TryLines
+Parsed = records.Record | LinkList | records.Problem | TryLines
 Key = tuple[str, str]  # a path and its blob id
 
 
@@ -47,27 +34,27 @@ class WorkTreeView:
         read_known: Callable[[Iterable[Key]], Mapping[Key, Parsed]],
     ) -> None:
         self.contents = contents
-        self._read = read_blobs
-        self._parsed = read_known
+        self._read_blobs = read_blobs
+        self._read_known = read_known
 
     def read_records(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """Map each path to its record or list of links, or to the problem with the file."""
         keys = {path: (path, self.contents[path]) for path in paths if layout.holds_records(path)}
-        records = dict(self._parsed(keys.values()))
-        missing_keys = {path: key for path, key in keys.items() if key not in records}
-        contents = self._read([blob for _, blob in missing_keys.values()])
-        records |= {key: parse_record(path, contents[key[1]]) for path, key in missing_keys.items()}
-        return {path: records[key] for path, key in keys.items()}
+        parsed = dict(self._read_known(keys.values()))
+        missing_keys = {path: key for path, key in keys.items() if key not in parsed}
+        contents = self._read_blobs([blob for _, blob in missing_keys.values()])
+        parsed |= {key: parse_record(path, contents[key[1]]) for path, key in missing_keys.items()}
+        return {path: parsed[key] for path, key in keys.items()}
 
     def read_bytes(self, path: str) -> bytes | None:
         """Return the bytes of the file at a path; None if there is no file."""
         blob = self.contents.get(path)
-        return self._read([blob])[blob] if blob else None
+        return self._read_blobs([blob])[blob] if blob else None
 
     def read_texts(self, paths: Iterable[str]) -> dict[str, str]:
         """Map each path to the text of its file, if it is text."""
         blobs = {path: self.contents[path] for path in paths if path in self.contents}
-        contents = self._read(blobs.values())
+        contents = self._read_blobs(blobs.values())
         texts = ((path, _decode_text(contents[blob])) for path, blob in blobs.items())
         return {path: text for path, text in texts if text is not None}
 
@@ -76,8 +63,7 @@ class WorkTreeView:
         """The path of every record by `<kind>:<id>`, readable or not."""
         paths: dict[str, str] = {}
         for path in sorted(self.contents):
-            ref = layout.ref_of(path)
-            if ref is not None:
+            if ref := layout.ref_of(path):
                 paths.setdefault(str(ref), path)
         return paths
 
@@ -101,9 +87,8 @@ def policy_of(content: bytes) -> Policy:
     try:
         return parse_policy(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
-        raise BadInputError(
-            f"{layout.VAULT_FILE}: {error.message}", code=error.code, key=error.key, line=error.line
-        ) from None
+        message = f"{layout.VAULT_FILE}: {error.message}"
+        raise BadInputError(message, code=error.code, key=error.key, line=error.line) from None
 
 
 def blob_id(content: bytes) -> str:
@@ -124,40 +109,38 @@ def parse_record(path: str, content: bytes) -> Parsed:
         record = codec.decode(ref, content, layout.domain_of(path))
         _check_path(path, record)
     except BadInputError as error:
-        return Problem(path, error.key, error.code, error.message)
+        return records.Problem(path, error.key, error.code, error.message)
     return record
 
 
 def _check_path(path: str, record: Parsed) -> None:
     """Raise BadInputError if a record's fields contradict its path."""
-    kinds_with_domain = Outcome | Evaluation | Answer | Recommendation | Fact | Correction
-    if isinstance(record, kinds_with_domain) and record.domain != layout.domain_of(path):
-        folder = layout.domain_of(path)
-        raise BadInputError(
-            f"domain: {record.domain!r} is not the folder it is in; write `domain: {folder}`",
-            code="domain-mismatch",
-            key="domain",
-        )
-    if isinstance(record, Answer) and path != layout.answer_path(record):
-        raise BadInputError(
-            f"at: {stamp(record.at)} and {record.id} are not the month and the name of the file; "
-            "an answer is written once, restore it",
-            code="id-mismatch",
-            key="at",
-        )
-    if isinstance(record, Session) and path != layout.session_path(record):
-        raise BadInputError(
-            f"ended_at: {stamp(record.ended_at)} is not the day of its folder; a session is "
-            "written once, restore it",
-            code="id-mismatch",
-            key="ended_at",
-        )
-    key = {Outcome: "occurred_at", Recommendation: "at"}.get(type(record))
-    if key and not path.rpartition("/")[2].startswith(moment_of(at := getattr(record, key))):
+    kinds_with_domain = (
+        *(records.Outcome, records.Evaluation, records.Answer, records.Recommendation),
+        *(records.Fact, records.Correction),
+    )
+    folder = layout.domain_of(path)
+    if isinstance(record, kinds_with_domain) and record.domain != folder:
+        message = f"{record.domain!r} is not the folder it is in; write `domain: {folder}`"
+        raise BadInputError(f"domain: {message}", code="domain-mismatch", key="domain")
+    if mismatch := _find_mismatch(path, record):
+        key, claim = mismatch
         kind = type(record).__name__.lower()
-        raise BadInputError(
-            f"{key}: {stamp(at)} is not the time in the file's name; "
-            f"{'an' if kind[0] == 'o' else 'a'} {kind} is written once, restore it",
-            code="id-mismatch",
-            key=key,
-        )
+        advice = f"{'an' if kind[0] in 'ao' else 'a'} {kind} is written once, restore it"
+        raise BadInputError(f"{key}: {claim}; {advice}", code="id-mismatch", key=key)
+
+
+def _find_mismatch(path: str, record: Parsed) -> tuple[str, str] | None:
+    """Return (key, claim) of a time in a record that contradicts the record's path, or None."""
+    name = path.rpartition("/")[2]
+    match record:
+        case records.Answer(at=at) if path != layout.answer_path(record):
+            claim = "are not the month and the name of the file"
+            return "at", f"{records.stamp(at)} and {record.id} {claim}"
+        case records.Session(ended_at=at) if path != layout.session_path(record):
+            return "ended_at", f"{records.stamp(at)} is not the day of its folder"
+        case records.Outcome(occurred_at=at) if not name.startswith(records.moment_of(at)):
+            return "occurred_at", f"{records.stamp(at)} is not the time in the file's name"
+        case records.Recommendation(at=at) if not name.startswith(records.moment_of(at)):
+            return "at", f"{records.stamp(at)} is not the time in the file's name"
+    return None

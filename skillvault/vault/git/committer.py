@@ -18,14 +18,14 @@ from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner
 
 _NO_IDENTITY = ("tell me who you are", "ident name", " was given and auto-detection")
-_NOBODY = (
+_IDENTITY_ADVICE = (
     "git does not know who you are; run `git config --global user.name NAME` and "
     "`git config --global user.email ADDRESS`"
 )
 _SIGNING_WAIT = 10.0  # seconds, in which a person may have to type a passphrase
 _IDENTITY_VARIABLES = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
-_TIME = re.compile(rb"\ncommitter .*> (\d+) ")
-_WHEN = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
+_COMMITTER_TIME = re.compile(rb"\ncommitter .*> (\d+) ")
+_LINE_END_TIME = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without an object
 PROGRAM = ("skillvault", "skillvault@localhost")  # name and address of the program as an author
 
@@ -43,7 +43,7 @@ class CommitDraft(NamedTuple):
 
 
 class Committer:
-    """A maker of commit objects."""
+    """A maker of commit objects in the person's or the program's name."""
 
     def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
         self._git = runner
@@ -60,7 +60,7 @@ class Committer:
         try:
             self._git.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
         except GitError:
-            return _NOBODY
+            return _IDENTITY_ADVICE
         return None
 
     def identity(self) -> str:
@@ -83,8 +83,8 @@ class Committer:
             if settings.signs or key != settings.identity_key():
                 lines = b""  # git must be asked
             if lines:
-                names = _WHEN.sub(b"> %d +0000" % at.timestamp(), lines)
-                parent = self._objects().write_commit(_commit(draft, parents, names))
+                names = _LINE_END_TIME.sub(b"> %d +0000" % at.timestamp(), lines)
+                parent = self._objects().write_commit(_encode_commit(draft, parents, names))
             else:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
@@ -101,7 +101,7 @@ class Committer:
     def recommit(self, sha: str, tree: str, parent: str, settings: Settings) -> str:
         """Copy a commit with another tree and parent."""
         head, _, message = self._objects().commit_bytes(sha).partition(b"\n\n")
-        seconds = _TIME.search(head)
+        seconds = _COMMITTER_TIME.search(head)
         by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in head
         draft = CommitDraft(tree, message.decode(), by_program=by_program)
         at = datetime.fromtimestamp(int(seconds[1]) if seconds else 0, UTC)
@@ -129,7 +129,7 @@ class Committer:
         env |= extra_env or {}
         if draft.by_program:
             env |= dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"), PROGRAM, strict=True))
-        text = _message(draft.message)
+        text = _encode_message(draft.message)
         try:
             out = self._git.run(
                 "commit-tree", draft.tree, *args, stdin=text, env=env, patience=_SIGNING_WAIT
@@ -141,7 +141,7 @@ class Committer:
             ) from None
         except GitError as error:
             if any(word in str(error) for word in _NO_IDENTITY):
-                raise PausedError(f"paused: {_NOBODY}") from None
+                raise PausedError(f"paused: {_IDENTITY_ADVICE}") from None
             if not settings.signs:
                 raise
             raise PausedError(
@@ -151,11 +151,12 @@ class Committer:
         return out.decode().strip()
 
 
-def _message(text: str) -> bytes:
+def _encode_message(text: str) -> bytes:
     return text.replace("\0", " ").encode()
 
 
-def _commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:
+def _encode_commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:
     """Return the bytes of a commit object; `names` are its lines of author and committer."""
     lines = [f"tree {draft.tree}", *(f"parent {parent}" for parent in parents)]
-    return b"\n".join([*(line.encode() for line in lines), names, b"", _message(draft.message)])
+    head = "\n".join(lines).encode()
+    return b"\n".join([head, names, b"", _encode_message(draft.message)])

@@ -20,15 +20,13 @@ from msgspec import Struct
 from skillvault.vault.files import layout
 from skillvault.vault.git.process import as_environment
 
-_SETTING = re.compile(
-    rb"^[ \t]*sharedrepository[ \t]*(?:=[ \t]*(\w+))?", re.IGNORECASE | re.MULTILINE
-)
+_SHARING = re.compile(rb"(?im)^[ \t]*sharedrepository[ \t]*(?:=[ \t]*(\w+))?")
 _UMASK = re.compile(rb"^Umask:\s*([0-7]+)$", re.MULTILINE)
-_GROUP, _ALL = 0o070, 0o075
+_GROUP_BITS, _ALL_BITS = 0o070, 0o075
 _STATUS = Path("/proc/self/status")
 
 _umask_lock = threading.Lock()
-_cleared: set[int] = set()  # the bits that this process cleared without knowing its umask
+_cleared_bits: set[int] = set()  # the bits that this process cleared without knowing its umask
 
 
 LISTING = ("--show-scope", "--show-origin", "-z", "--list")
@@ -36,19 +34,10 @@ CLONE = "skillvault.clone"
 COLD = "skillvault.cold"
 
 # The variables by which git finds a person's config; a change makes the cached settings stale.
-_LOCATION_VARIABLES = (
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-)
+_FILE_VARIABLES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
+_LOCATION_VARIABLES = ("HOME", "XDG_CONFIG_HOME", *_FILE_VARIABLES, "GIT_CONFIG_NOSYSTEM")
 _IDENTITY_VARIABLES = (
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "EMAIL",
+    *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"),
 )
 # The signing programs if the person's config names none; the vault's config may not name any.
 _SIGNERS = {
@@ -58,10 +47,9 @@ _SIGNERS = {
     "gpg.ssh.program": "ssh-keygen",
     "gpg.ssh.defaultkeycommand": "",
 }
-_OWN_SCOPES = ("local", "worktree")
-_TRUE = frozenset({"true", "yes", "on", "1"})
-_PARTS = ("name", "email")
-_NAMING = re.compile(r"(user|author|committer)\.(name|email)$")
+_LOCAL_SCOPES = ("local", "worktree")
+_TRUE_WORDS = frozenset({"true", "yes", "on", "1"})
+_IDENTITY_KEY = re.compile(r"(user|author|committer)\.(name|email)$")
 _DIRS = "skillvault.dirs"
 _REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
 _PROMISOR = re.compile(r"remote\.(?P<name>.+)\.promisor")
@@ -69,8 +57,6 @@ _BRANCH_REMOTE = re.compile(r"branch\.(?P<branch>.+)\.remote")
 _INCLUDE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
 _FILTER_STEPS = ("clean", "smudge", "process")
 MOMENT = 0.1  # seconds; a file that is saved twice within them may look unchanged
-
-State = tuple[object, ...]
 
 
 class ConfigLine(NamedTuple):
@@ -84,7 +70,7 @@ class ConfigLine(NamedTuple):
     @property
     def is_local(self) -> bool:
         """True for a setting of the repository, not of the person or the machine."""
-        return self.scope in _OWN_SCOPES
+        return self.scope in _LOCAL_SCOPES
 
 
 class Settings:
@@ -171,7 +157,8 @@ class Settings:
     @cached_property
     def has_identity(self) -> bool:
         """True if the config has a name and an address for the person who commits."""
-        return all(self._has(f"user.{key}") or self._has(f"committer.{key}") for key in _PARTS)
+        keys = ("name", "email")
+        return all(self._has(f"user.{key}") or self._has(f"committer.{key}") for key in keys)
 
     @property
     def email(self) -> str | None:
@@ -185,7 +172,7 @@ class Settings:
 
     @cached_property
     def _identity_lines(self) -> tuple[tuple[str, str | None], ...]:
-        lines = {line.key: line.value for line in self.lines if _NAMING.match(line.key)}
+        lines = {line.key: line.value for line in self.lines if _IDENTITY_KEY.match(line.key)}
         return tuple(lines.items())
 
     @cached_property
@@ -218,7 +205,7 @@ class Settings:
 
     def _flag(self, key: str, *, default: bool) -> bool:
         values = self._values(key)
-        return default if not values else values[-1] is None or values[-1].lower() in _TRUE
+        return default if not values else values[-1] is None or values[-1].lower() in _TRUE_WORDS
 
 
 class CachedSettings(Struct, frozen=True):
@@ -226,12 +213,12 @@ class CachedSettings(Struct, frozen=True):
 
     settings: Settings
     files: tuple[Path, ...]
-    state: State
+    state: tuple[object, ...]
 
     @property
     def is_current(self) -> bool:
         """True if git would read the same settings again."""
-        return self.state == _state(self.files)
+        return self.state == _read_file_states(self.files)
 
 
 def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettings | None:
@@ -241,34 +228,34 @@ def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettin
     """
     if settings.may_depend_on_more:
         return None
-    files = tuple(sorted({*(root / name for name in settings.origins), *_person_files()}))
-    state = _state(files)
-    times = (status.st_ctime for file in files if (status := _stat(file)))
+    files = tuple(sorted({*(root / name for name in settings.origins), *_list_person_files()}))
+    state = _read_file_states(files)
+    times = (status.st_ctime for file in files if (status := _read_status(file)))
     return CachedSettings(settings, files, state) if max(times) < since - MOMENT else None
 
 
-def _person_files() -> Iterator[Path]:
+def _list_person_files() -> Iterator[Path]:
     """Yield the config files outside the repository, also those that do not exist yet."""
     yield Path("/etc/gitconfig")
-    yield from (Path(name) for key in _LOCATION_VARIABLES[2:4] if (name := os.environ.get(key)))
+    yield from (Path(name) for key in _FILE_VARIABLES if (name := os.environ.get(key)))
     home = Path(os.environ.get("HOME", "/"))
     yield home / ".gitconfig"
     yield Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git/config"
 
 
-def _state(files: tuple[Path, ...]) -> State:
-    return *map(os.environ.get, _LOCATION_VARIABLES), *map(_stamp, files)
+def _read_file_states(files: tuple[Path, ...]) -> tuple[object, ...]:
+    return *map(os.environ.get, _LOCATION_VARIABLES), *map(_stamp_file, files)
 
 
-def _stamp(file: Path) -> tuple[int, ...] | None:
+def _stamp_file(file: Path) -> tuple[int, ...] | None:
     """Return numbers that change when a file is saved or replaced."""
-    status = _stat(file)
+    status = _read_status(file)
     if status is None:
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _stat(file: Path) -> os.stat_result | None:
+def _read_status(file: Path) -> os.stat_result | None:
     """Return the state of a file; None for an unreadable file."""
     try:
         return file.stat()
@@ -283,7 +270,7 @@ def obey_sharing(common: Path) -> None:
     umask. `git init --shared` writes the setting to the config of the repository.
     """
     try:
-        settings = _SETTING.findall((common / "config").read_bytes())
+        settings = _SHARING.findall((common / "config").read_bytes())
     except OSError:
         return  # git itself reports the error
     if settings and (bits := _shared_bits(settings[-1].decode().lower())):
@@ -300,9 +287,9 @@ def _clear_umask(bits: int) -> None:
     if umask is not None:
         if umask & bits:
             os.umask(umask & ~bits)
-    elif bits not in _cleared:
+    elif bits not in _cleared_bits:
         os.umask(os.umask(0o077) & ~bits)
-        _cleared.add(bits)
+        _cleared_bits.add(bits)
 
 
 def _read_umask() -> int | None:
@@ -317,9 +304,9 @@ def _read_umask() -> int | None:
 def _shared_bits(value: str) -> int:
     """Return the bits of the umask that a setting clears."""
     if value in ("", "true", "yes", "on", "group", "1"):
-        return _GROUP
+        return _GROUP_BITS
     if value in ("all", "world", "everybody", "2"):
-        return _ALL
+        return _ALL_BITS
     if re.fullmatch("0[0-7]{3}", value):
         mode = int(value, 8)
         return mode | (mode & 0o444) >> 2  # git lets everybody who may read a file enter its folder
@@ -331,7 +318,7 @@ ATTRIBUTE = "merge=skillvault"
 _CALL = "-P -m skillvault merge-driver %O %A %B %P"
 
 # Keys as git prints them: the section and the last part in lower case.
-_NAMES_PROGRAM = re.compile(
+_PROGRAM_KEY = re.compile(
     r"core\.(?:hookspath|pager|editor|sshcommand|askpass|gitproxy|alternaterefscommand)"
     r"|diff\.external|diff\..+\.(?:command|textconv)|merge\..+\.driver"
     r"|filter\..+\.(?:clean|smudge|process)"
@@ -347,7 +334,7 @@ _NAMES_PROGRAM = re.compile(
 )
 _SWITCH_OR_PROGRAM = re.compile(r"core\.fsmonitor|pager\..+")
 _SWITCH = re.compile(r"true|false|yes|no|on|off|[-+]?[0-9]+[kmg]?", re.IGNORECASE)
-_COMMAND_AFTER = (
+_COMMAND_PREFIXES = (
     (re.compile(r"alias\..+|submodule\..+\.update"), "!"),
     (re.compile(r"remote\..+\.(?:push)?url"), "ext::"),
 )
@@ -361,9 +348,14 @@ def driver_command() -> str:
 def is_own_driver(command: str) -> bool:
     """Return True if `init` set this command, perhaps with another Python."""
     python = command.removesuffix(f" {_CALL}")
+    return python != command and _is_quoted_word(python)
+
+
+def _is_quoted_word(text: str) -> bool:
+    """Return True if a shell would read a text as exactly one word."""
     try:
-        return python != command and shlex.quote(*shlex.split(python)) == python
-    except (ValueError, TypeError):  # not exactly one quoted word
+        return shlex.quote(*shlex.split(text)) == text
+    except (ValueError, TypeError):  # an open quotation, or no word or several
         return False
 
 
@@ -399,9 +391,9 @@ def _names_program(key: str, value: str) -> bool:
         return False
     if key == "protocol.ext.allow":
         return value != "never"
-    if any(rule.fullmatch(key) and value.startswith(mark) for rule, mark in _COMMAND_AFTER):
+    if any(rule.fullmatch(key) and value.startswith(prefix) for rule, prefix in _COMMAND_PREFIXES):
         return True
-    return _NAMES_PROGRAM.fullmatch(key) is not None
+    return _PROGRAM_KEY.fullmatch(key) is not None
 
 
 def removal_command(setting: ProgramSetting, git_dir: Path, common: Path) -> str:
@@ -428,17 +420,11 @@ def _is_own_hook(path: Path) -> bool:
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     template_lines = template.read_text(encoding="utf-8").splitlines()
     return len(lines) == len(template_lines) and all(
-        line == template_line
-        or (template_line.startswith("python=") and _is_plain_assignment(line))
+        line == template_line or (template_line.startswith("python=") and _sets_python(line))
         for line, template_line in zip(lines, template_lines, strict=True)
     )
 
 
-def _is_plain_assignment(assignment: str) -> bool:
-    """Return True if a shell line only sets `python`: the value is one quoted word."""
-    value = assignment.removeprefix("python=")
-    try:
-        words = shlex.split(value)
-    except ValueError:
-        return False
-    return len(words) == 1 and f"python={shlex.quote(words[0])}" == assignment
+def _sets_python(line: str) -> bool:
+    """Return True if a shell line only sets `python`."""
+    return line.startswith("python=") and _is_quoted_word(line.removeprefix("python="))

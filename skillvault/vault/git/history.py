@@ -14,7 +14,7 @@ from skillvault.vault.git.objects import SUBMODULE, Entry
 from skillvault.vault.git.process import Runner, as_environment
 from skillvault.vault.git.refs import ABSENT
 
-_RAW = ("-z", "--raw", "--no-renames", "--no-abbrev")
+_DIFF_OPTIONS = ("-z", "--raw", "--no-renames", "--no-abbrev")
 # Only ssh knows the keys of a vault, and no program that the config names is asked.
 _VERIFIERS = {
     "gpg.ssh.program": "ssh-keygen",
@@ -23,7 +23,7 @@ _VERIFIERS = {
     "gpg.openpgp.program": "false",
     "gpg.x509.program": "false",
 }
-_NO_BRANCH = ("--reflog", "--not", "--branches", "--remotes")
+_ONLY_IN_REFLOG = ("--reflog", "--not", "--branches", "--remotes")
 
 
 class Diff(NamedTuple):
@@ -80,10 +80,9 @@ class History:
         Without `submodules`, a submodule counts as missing.
         """
         diffs = diff_entries(self._git, "diff-tree", "-r", base, tip)
-        entries = {path: diff.after for path, diff, _ in diffs}
         return {
-            path: entry if submodules or entry is None or entry.mode != SUBMODULE else None
-            for path, entry in entries.items()
+            path: entry if submodules or (entry and entry.mode != SUBMODULE) else None
+            for path, (_, entry), _ in diffs
         }
 
     def reflog(self, branch: str) -> set[str]:
@@ -101,7 +100,7 @@ class History:
         # A commit begins with an empty field, which no path is.
         format_text = f"%x00%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
         options = ("--topo-order", "--reverse", "--root", f"--format={format_text}")
-        fields = self._git.fields("log", *_RAW, *options, *span, "--")
+        fields = self._git.fields("log", *_DIFF_OPTIONS, *options, *span, "--")
         commit: PastCommit | None = None
         for field in fields:
             if field and commit:
@@ -115,7 +114,7 @@ class History:
 
     def author_and_text(self, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Map each commit to (author, message without trailers)."""
-        rows = self._show(commits, "%H%x00%an%x00%B%x00%(trailers)", 4) if commits else ()
+        rows = self._show_commits(commits, "%H%x00%an%x00%B%x00%(trailers)", 4)
         return {
             sha: (author, text.strip().removesuffix(trailers.strip()).strip())
             for sha, author, text, trailers in rows
@@ -123,37 +122,39 @@ class History:
 
     def trailer_values(self, commits: Sequence[str], key: str) -> dict[str, str]:
         """Map each commit with this trailer to the value of the trailer."""
-        rows = self._show(commits, f"%H%x00%(trailers:key={key},valueonly,separator=%x20)", 2)
+        format_text = f"%H%x00%(trailers:key={key},valueonly,separator=%x20)"
+        rows = self._show_commits(commits, format_text, 2)
         return {sha: value.strip() for sha, value in rows if value.strip()}
 
     def signatures(self, commits: Sequence[str], keys: Path) -> dict[str, Signature]:
         """Map each commit to its signature, checked with a file of allowed signers of ssh."""
         env = as_environment({"gpg.ssh.allowedSignersFile": str(keys), **_VERIFIERS})
-        rows = self._show(commits, "%H%x00%an <%ae>%x00%G?%x00%GS", 4, env) if commits else ()
+        rows = self._show_commits(commits, "%H%x00%an <%ae>%x00%G?%x00%GS", 4, env)
         return {
             sha: Signature(author, state != "N", name if state == "G" else None)
             for sha, author, state, name in rows
         }
 
-    def _show(
+    def _show_commits(
         self,
         commits: Sequence[str],
         format_text: str,
         width: int,
         env: Mapping[str, str] | None = None,
     ) -> Iterator[list[str]]:
+        if not commits:
+            return iter(())
         args = ("log", "-z", "--no-walk=unsorted", f"--format={format_text}", "--stdin")
         out = self._git.run(*args, stdin="\n".join([*commits, ""]).encode(), env=env)
-        return _records(out, width)
+        return _split_records(out, width)
 
     def patch(self, commit: str, paths: Sequence[str]) -> str:
         """Return the patch of a commit to these files, as git shows it, or ""."""
         if not paths:
             return ""
         safe_options = ("--no-ext-diff", "--no-textconv", "--no-color")
-        out = self._git.run(
-            "diff-tree", "-p", "--root", "--no-commit-id", "-M", *safe_options, commit, "--", *paths
-        )
+        options = ("-p", "--root", "--no-commit-id", "-M", *safe_options)
+        out = self._git.run("diff-tree", *options, commit, "--", *paths)
         return out.decode(errors="replace")
 
     def file_log(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
@@ -162,7 +163,8 @@ class History:
             return []
         format_text = "--format=%H%x00%an%x00%aI%x00%s"
         out = self._git.run("log", "-z", format_text, commit, "--", path)
-        return [(sha, name, utc(date), subject) for sha, name, date, subject in _records(out, 4)]
+        rows = _split_records(out, 4)
+        return [(sha, name, utc(date), subject) for sha, name, date, subject in rows]
 
     def commits_between(self, base: str, tip: str) -> list[str]:
         """Return the commits that `tip` has and `base` lacks."""
@@ -172,7 +174,7 @@ class History:
         """Map the commits since a time, up to `commit`, to their messages."""
         span = (f"--since={since.isoformat()}", commit)
         out = self._git.run("log", "-z", "--format=%H%x00%B", *span, "--")
-        return {fields[0]: fields[1] for fields in _records(out, 2)}
+        return {fields[0]: fields[1] for fields in _split_records(out, 2)}
 
     def deletions(self, commit: str, since: datetime | None = None) -> dict[str, str]:
         """Map each path that was removed since a time to the last commit that removed it."""
@@ -182,14 +184,14 @@ class History:
 
     def find_lost_commits(self) -> list[PastCommit]:
         """Return the commits of skillvault that only a reflog has, oldest first."""
-        return list(self.commits("--date-order", f"--grep=^{STEP_TRAILER}: ", *_NO_BRANCH))
+        return list(self.commits("--date-order", f"--grep=^{STEP_TRAILER}: ", *_ONLY_IN_REFLOG))
 
 
 def diff_entries(
     git: Runner, command: str, *words: str, env: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, Diff, str]]:
     """Yield (path, entries before and after, git's letter for the change) of a diff."""
-    fields = git.fields(command, *_RAW, *words, env=env)
+    fields = git.fields(command, *_DIFF_OPTIONS, *words, env=env)
     for field in fields:
         yield os.fsdecode(next(fields)), *_parse_diff(field)
 
@@ -214,7 +216,7 @@ def utc(date: str) -> str:
     return date.removesuffix("Z") + "+00:00" if date.endswith("Z") else date
 
 
-def _records(out: bytes, width: int) -> Iterator[list[str]]:
+def _split_records(out: bytes, width: int) -> Iterator[list[str]]:
     """Yield records of `width` fields from an output where each field ends with a NUL."""
     fields = out.decode(errors="replace").split("\0")
     return (fields[i : i + width] for i in range(0, len(fields) - 1, width))

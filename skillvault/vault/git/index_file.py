@@ -8,8 +8,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ import msgspec
 
 from skillvault.model.errors import GitError
 from skillvault.vault.disk import draft_name
+from skillvault.vault.files import layout
 from skillvault.vault.git.committer import EMPTY_TREE
 from skillvault.vault.git.history import diff_entries
 from skillvault.vault.git.objects import Entry, Objects
@@ -24,9 +25,9 @@ from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT
 
 QUIET_SECONDS = 0.2  # a git may be half-way until index and HEAD are unchanged for so long
-_OWN = "own-index"  # the file with the state of the index after our last write
+_STATE_FILE = "own-index"  # has the state of the index after our last write
 _UNKNOWN = "unknown"  # instead of a commit: the index was compared with none
-_SUM = 20  # bytes of the checksum at the end of an index
+_CHECKSUM_BYTES = 20  # at the end of an index
 
 
 Entries = Mapping[str, Entry | None]  # by path; None: not in the index
@@ -46,7 +47,7 @@ class SparsePaths(msgspec.Struct, frozen=True):
 
     def is_in_folder(self, path: str) -> bool:
         """Return True for a path below a folder that is one entry of the sparse index."""
-        return any(path[: i + 1] in self.folders for i, char in enumerate(path) if char == "/")
+        return any(f"{folder}/" in self.folders for folder in layout.folders_above(path))
 
 
 class IndexState(NamedTuple):
@@ -108,7 +109,7 @@ class IndexFile:
         entries |= {
             path: entry
             for path, entry in state.differences.items()
-            if path in names or any(path[:i] in names for i, char in enumerate(path) if char == "/")
+            if path in names or not names.isdisjoint(layout.folders_above(path))
         }
         return {path: entry for path, entry in entries.items() if entry}
 
@@ -122,8 +123,8 @@ class IndexFile:
         """Return the checksum at the end of the index; None for an index without one."""
         try:
             with self._path.open("rb") as index:
-                index.seek(-_SUM, os.SEEK_END)
-                checksum = index.read(_SUM)
+                index.seek(-_CHECKSUM_BYTES, os.SEEK_END)
+                checksum = index.read(_CHECKSUM_BYTES)
         except OSError:
             return None
         return checksum.hex() if any(checksum) else None
@@ -153,51 +154,42 @@ class IndexFile:
         draft = self._folder / f"index-{draft_name()}"
         draft.parent.mkdir(exist_ok=True)
         settings = {**env, "GIT_INDEX_FILE": str(draft)}
-        try:
+        with _remove_on_failure(draft):
             shutil.copy2(self._path, draft)
             for flag, paths in (("--no-skip-worktree", included), ("--skip-worktree", excluded)):
-                names = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
-                self._git.run("update-index", flag, "-z", "--stdin", stdin=names, env=settings)
+                words = ("update-index", flag, "-z", "--stdin")
+                self._git.run(*words, stdin=path_list(paths), env=settings)
             with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
                 # Only a merge replaces files by folders, and only in an empty work tree.
                 repository = {"GIT_DIR": str(self._path.parent), "GIT_WORK_TREE": folder}
-                words = ("-C", folder, "read-tree", "-m", "HEAD", "HEAD")
-                self._git.run(*words, env=settings | repository)
-            self._check_differences(draft, state)
-        except (OSError, GitError):
-            draft.unlink(missing_ok=True)
-            raise
+                merge = ("-C", folder, "read-tree", "-m", "HEAD", "HEAD")
+                self._git.run(*merge, env=settings | repository)
+            differences = self._read_differences(state.commit, {"GIT_INDEX_FILE": str(draft)})
+            if differences != (state.differences, state.unmerged):
+                raise GitError(
+                    "git cannot make this index sparse; commit what is staged, or unstage it"
+                )
         return draft
-
-    def _check_differences(self, draft: Path, state: IndexState) -> None:
-        env = {"GIT_INDEX_FILE": str(draft)}
-        if self._read_differences(state.commit, env) != (state.differences, state.unmerged):
-            raise GitError(
-                "git cannot make this index sparse; commit what is staged, or unstage it"
-            )
 
     def draft(self, entries: Entries, env: Mapping[str, str], draft: Path | None = None) -> Path:
         """Draft an index with these entries; an older `draft` is replaced."""
         draft = draft or self._folder / f"index-{draft_name()}"
         draft.parent.mkdir(exist_ok=True)
         draft.unlink(missing_ok=True)
-        try:
+        with _remove_on_failure(draft):
             with suppress(FileNotFoundError):  # a new repository has no index
                 # With its time, which git compares with the times of the files.
                 shutil.copy2(self._path, draft)
             settings = {**env, "GIT_INDEX_FILE": str(draft)}
-            args = ("update-index", "-z", "--index-info")
             sparse_paths = self.sparse_paths()
             if any(map(sparse_paths.is_in_folder, entries)):
                 entries = self._set_in_folders(entries, sparse_paths, settings)
-            self._git.run(*args, stdin=_index_info(entries), env=settings, hold_lock=True)
+            words = ("update-index", "-z", "--index-info")
+            self._git.run(*words, stdin=_index_info(entries), env=settings, hold_lock=True)
             if flagged_paths := sorted(path for path in sparse_paths.files if entries.get(path)):
-                names = "\0".join([*flagged_paths, ""]).encode(errors="surrogateescape")
                 flag = ("update-index", "--skip-worktree", "-z", "--stdin")
+                names = path_list(flagged_paths)
                 self._git.run(*flag, stdin=names, env=settings, hold_lock=True)
-        except (OSError, GitError):
-            draft.unlink(missing_ok=True)  # leave no draft on a full disk
-            raise
         return draft
 
     def _set_in_folders(
@@ -231,7 +223,7 @@ class IndexFile:
             if path not in (entries or {})
         }
         self._state = IndexState(self.checksum(), commit if state else _UNKNOWN, differences)
-        (self._folder / _OWN).write_text(json.dumps(self._state), encoding="ascii")
+        (self._folder / _STATE_FILE).write_text(json.dumps(self._state), encoding="ascii")
 
     def set_entries(self, entries: Entries, env: Mapping[str, str]) -> None:
         """Set these entries; the caller holds index.lock.
@@ -251,7 +243,9 @@ class IndexFile:
 
     def _read_own_state(self) -> IndexState | None:
         with suppress(FileNotFoundError, ValueError):  # another process may be writing it
-            return msgspec.convert(json.loads((self._folder / _OWN).read_bytes()), IndexState)
+            return msgspec.convert(
+                json.loads((self._folder / _STATE_FILE).read_bytes()), IndexState
+            )
         return None
 
     def seconds_until_quiet(self) -> float:
@@ -267,6 +261,21 @@ class IndexFile:
         ages = [time_now - file.stat().st_mtime for file in files]
         youngest_age = min((age for age in ages if age >= 0), default=QUIET_SECONDS)
         return max(0.0, QUIET_SECONDS - youngest_age)
+
+
+@contextmanager
+def _remove_on_failure(draft: Path) -> Iterator[None]:
+    """Remove a draft if the block fails, because the disk may be full."""
+    try:
+        yield
+    except (OSError, GitError):
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def path_list(paths: Iterable[str]) -> bytes:
+    """Encode paths as input of a git command with the options `-z --stdin`."""
+    return "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
 
 
 def _index_info(entries: Entries) -> bytes:

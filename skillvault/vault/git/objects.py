@@ -11,7 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from skillvault.model.change import Program
 from skillvault.model.errors import GitError
-from skillvault.vault.git.process import PARTIAL
+from skillvault.vault.files import layout
+from skillvault.vault.git.process import PARTIAL_ADVICE
 
 FOLDER, SUBMODULE = "40000", "160000"  # modes of entries that are not files
 REGULAR, EXECUTABLE = "100644", "100755"
@@ -83,18 +84,6 @@ class Tree:
         return b"".join(self._lines)
 
 
-def folder_levels(paths: Mapping[str, object]) -> list[list[str]]:
-    """Return the folders of these paths by depth, the deepest first, the root ("") last."""
-    folders = {""}
-    for path in paths:
-        parts = path.split("/")
-        folders.update("/".join(parts[:i]) for i in range(1, len(parts)))
-    by_depth: dict[int, list[str]] = {}
-    for folder in sorted(folders):
-        by_depth.setdefault(folder.count("/") + bool(folder), []).append(folder)
-    return [by_depth[depth] for depth in sorted(by_depth, reverse=True)]
-
-
 def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
     """Yield the entries of a tree object."""
     pos = 0
@@ -122,8 +111,8 @@ def _encode_name(name: str) -> bytes:
 _MAX_COMMITS = 2000  # the number of commits that are searched for a revert
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers of its object types
-_CACHE_SIZE = 32  # trees; each commit needs the tree of a wide folder
-_NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
+_CACHED_TREES = 32  # each commit needs the tree of a wide folder
+_TYPE_NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
 
 
 class Objects:
@@ -153,7 +142,7 @@ class Objects:
         """Return the bytes of blobs by id; GitError if a blob cannot be read."""
         blobs = list(dict.fromkeys(ids))
         self.fetch_missing(blobs)
-        return {blob: self._object(blob, _BLOB) for blob in blobs}
+        return {blob: self._read_object(blob, _BLOB) for blob in blobs}
 
     def fetch_missing(self, ids: Iterable[str]) -> None:
         """Fetch the objects that a partial clone lacks, all at once."""
@@ -164,7 +153,7 @@ class Objects:
 
     def commit_bytes(self, sha: str) -> bytes:
         """Return the bytes of a commit object."""
-        return self._object(sha, _COMMIT)
+        return self._read_object(sha, _COMMIT)
 
     def root(self, commit: str) -> str:
         """Return the id of the tree of a commit."""
@@ -189,8 +178,8 @@ class Objects:
 
     def files(self, name: str, folders: Iterable[str] = ("",)) -> dict[str, Entry]:
         """Map each file below these folders of a commit or tree to its entry."""
-        root = self._node(name)
-        root = self._node(root.tree_id) if root.type == _COMMIT else root
+        root = self._require_node(name)
+        root = self._require_node(root.tree_id) if root.type == _COMMIT else root
         files: dict[str, Entry] = {}
         for folder in folders:
             node = self._find_below(root, folder)
@@ -199,7 +188,7 @@ class Objects:
         return files
 
     def _all_files(self, tree: str, prefix: str) -> Iterator[tuple[str, Entry]]:
-        for name, node in nodes_of(self._object(tree, _TREE)):
+        for name, node in nodes_of(self._read_object(tree, _TREE)):
             if node.mode == FOLDER:
                 yield from self._all_files(node.id, f"{prefix}{name}/")
             elif node.mode != SUBMODULE:
@@ -215,7 +204,7 @@ class Objects:
 
     def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
         """Return changeable copies of folders ("" is the root); a missing folder is empty."""
-        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
+        folders: dict[str, Tree | None] = {"": self._read_tree(root) if root else Tree()}
         entries = {name: self._descend(folders, name) for name in names}
         for name, folder in entries.items():
             if folder is None:
@@ -231,12 +220,12 @@ class Objects:
             if parent is None or (node and node.mode != FOLDER):
                 folders[folder] = None
             else:
-                folders[folder] = self._tree(node.id) if node else Tree()
+                folders[folder] = self._read_tree(node.id) if node else Tree()
         return folders[folder]
 
     def entries(self, root: str | None, paths: Sequence[str]) -> dict[str, Entry]:
         """Map the paths that are files of a tree to their entries."""
-        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
+        folders: dict[str, Tree | None] = {"": self._read_tree(root) if root else Tree()}
         entries: dict[str, Entry] = {}
         for path in paths:
             folder, _, name = path.rpartition("/")
@@ -247,11 +236,11 @@ class Objects:
 
     def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
         """Return (the reason for each path where no file can be, the missing folders)."""
-        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
+        folders: dict[str, Tree | None] = {"": self._read_tree(root) if root else Tree()}
         reasons: dict[str, str] = {}
         missing_folders: set[str] = set()
         for path in paths:
-            for folder in (path[:i] for i, char in enumerate(path) if char == "/"):
+            for folder in layout.folders_above(path):
                 entries = self._descend(folders, folder)
                 if entries is None:
                     reasons[path] = f"a file is committed at {folder}, where a folder is needed"
@@ -265,26 +254,26 @@ class Objects:
                     reasons[path] = "a folder is committed there"
         return reasons, missing_folders
 
-    def _tree(self, tree: str) -> Tree:
+    def _read_tree(self, tree: str) -> Tree:
         """Return a cached tree; the caller must not change it."""
         entries = self._trees.pop(tree, None)
         if entries is None:
-            entries = Tree(nodes_of(self._object(tree, _TREE)))
+            entries = Tree(nodes_of(self._read_object(tree, _TREE)))
         self._cache_tree(tree, entries)
         return entries
 
     def _cache_tree(self, tree: str, entries: Tree) -> None:
         self._trees[tree] = entries
-        while len(self._trees) > _CACHE_SIZE:
+        while len(self._trees) > _CACHED_TREES:
             del self._trees[next(iter(self._trees))]
 
-    def _object(self, name: str, kind: int) -> bytes:
-        node = self._node(name)
+    def _read_object(self, name: str, kind: int) -> bytes:
+        node = self._require_node(name)
         if node.type != kind:
-            raise GitError(f"object {name} is no {_NAMES[kind]}; run `git fsck`")
+            raise GitError(f"object {name} is no {_TYPE_NAMES[kind]}; run `git fsck`")
         return bytes(node.data if kind == _BLOB else node.read_raw())
 
-    def _node(self, name: Any) -> Any:
+    def _require_node(self, name: Any) -> Any:
         if (node := self._find(name)) is None:
             raise GitError(f"object {name} cannot be read; run `git fsck`")
         return node
@@ -299,7 +288,7 @@ class Objects:
         except self._failed as error:
             raise GitError(f"object {name} cannot be read ({error}); run `git fsck`") from None
         if self._fetch is None:
-            raise GitError(f"object {name} cannot be read; {PARTIAL}")
+            raise GitError(f"object {name} cannot be read; {PARTIAL_ADVICE}")
         self._fetch([str(name)])
         return self._repository[name]
 
@@ -321,27 +310,28 @@ class Objects:
 
         The cost depends on the folders on the paths, not on the vault's size.
         """
-        levels = folder_levels(entries)
-        folders = self.folders(base, [folder for level in levels for folder in level])
+        folders = {folder for path in entries for folder in layout.folders_above(path)}
+        trees = self.folders(base, ["", *folders])
         for path, entry in entries.items():
             folder, _, name = path.rpartition("/")
-            folders[folder].set(name, entry)
-        for level in levels:
-            nonempty = [folder for folder in level if folders[folder] or not folder]
-            ids = {folder: self._write(_TREE, folders[folder].encode_tree()) for folder in nonempty}
-            for folder in nonempty:  # the next commit needs these trees
-                self._cache_tree(ids[folder], folders[folder])
-            for folder in filter(None, level):  # an empty folder is removed from its parent
-                parent, _, name = folder.rpartition("/")
-                node = Entry(FOLDER, ids[folder]) if folder in ids else None
-                folders[parent].set(name, node)
-        return ids[""]
+            trees[folder].set(name, entry)
+        for folder in sorted(folders, key=lambda folder: folder.count("/"), reverse=True):
+            parent, _, name = folder.rpartition("/")
+            # An empty folder is removed from its parent.
+            node = Entry(FOLDER, self._write_folder(trees[folder])) if trees[folder] else None
+            trees[parent].set(name, node)
+        return self._write_folder(trees[""])
+
+    def _write_folder(self, tree: Tree) -> str:
+        tree_id = self._write(_TREE, tree.encode_tree())
+        self._cache_tree(tree_id, tree)  # the next commit needs it
+        return tree_id
 
     def _write(self, kind: int, content: bytes) -> str:
         try:
             return str(self._repository.write(kind, content))
         except (self._failed, OSError) as error:
-            raise GitError(f"a {_NAMES[kind]} cannot be written: {error}") from None
+            raise GitError(f"a {_TYPE_NAMES[kind]} cannot be written: {error}") from None
 
 
 def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | None:

@@ -10,12 +10,13 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from skillvault.model.errors import GitError
 
 # The environment must not change the repository, the config or the programs of git. The person's
 # GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_CONFIG_GLOBAL stay.
-_STRIPPED = frozenset(
+_REMOVED_VARIABLES = frozenset(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_PREFIX "
     "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE GIT_CONFIG GIT_CONFIG_PARAMETERS "
     "GIT_CONFIG_COUNT GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_EXTERNAL_DIFF GIT_DIFF_OPTS GIT_PAGER "
@@ -32,25 +33,16 @@ _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
-_OFF = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.pager=cat",
-    "core.editor=true",
-    "core.sshCommand=false",
-    "core.quotePath=false",
-    "diff.external=",
-    "submodule.recurse=false",
-    "gc.auto=0",
-    "log.showSignature=false",
-    "i18n.commitEncoding=UTF-8",
-    "i18n.logOutputEncoding=UTF-8",
-    "trailer.separators=:",
-)  # fmt: skip
-_SETTINGS = tuple(part for setting in _OFF for part in ("-c", setting))
+_SAFE_SETTINGS = (
+    "core.hooksPath=/dev/null core.fsmonitor=false core.pager=cat core.editor=true "
+    "core.sshCommand=false core.quotePath=false diff.external= submodule.recurse=false gc.auto=0 "
+    "log.showSignature=false i18n.commitEncoding=UTF-8 i18n.logOutputEncoding=UTF-8 "
+    "trailer.separators=:".split()
+)
+_OPTIONS = tuple(part for setting in _SAFE_SETTINGS for part in ("-c", setting))
 OWNER_REMEDY = "git config --global --add safe.directory"  # in git's message about the owner
 COMPLETION = "git config --unset remote.origin.partialclonefilter && git fetch --refetch"
-PARTIAL = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
+PARTIAL_ADVICE = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
@@ -63,7 +55,7 @@ def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 def is_own_git(words: Sequence[str]) -> bool:
     """Return True if skillvault started the git with this command line."""
-    return tuple(words[1 : 1 + len(_SETTINGS)]) == _SETTINGS
+    return tuple(words[1 : 1 + len(_OPTIONS)]) == _OPTIONS
 
 
 def failure_of(command: str, err: bytes) -> str:
@@ -72,10 +64,20 @@ def failure_of(command: str, err: bytes) -> str:
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
     end = None if any(OWNER_REMEDY in line for line in lines) else fatal + 2
     words = " ".join(lines[fatal:end]) or "failed without a message"
-    return f"git {command}: {words}" + (f"; {PARTIAL}" if "promisor remote" in words else "")
+    return f"git {command}: {words}" + (f"; {PARTIAL_ADVICE}" if "promisor remote" in words else "")
 
 
-_CHUNK = 1 << 18  # bytes
+_CHUNK_BYTES = 1 << 18  # that are read at once from git
+
+
+class CallOptions(TypedDict, total=False):
+    """The options of a git call; see `Runner.answer`."""
+
+    stdin: bytes
+    env: Mapping[str, str] | None
+    ok: Sequence[int]
+    patience: float | None
+    hold_lock: bool
 
 
 class Runner:
@@ -98,19 +100,9 @@ class Runner:
         finally:
             self._lock = None
 
-    def run(
-        self,
-        *args: str,
-        stdin: bytes = b"",
-        env: Mapping[str, str] | None = None,
-        ok: Sequence[int] = (0,),
-        patience: float | None = None,
-        hold_lock: bool = False,
-    ) -> bytes:
+    def run(self, *args: str, **options: Unpack[CallOptions]) -> bytes:
         """Return the standard output of a git call; arguments as for `answer`."""
-        return self.answer(
-            *args, stdin=stdin, env=env, ok=ok, patience=patience, hold_lock=hold_lock
-        )[1]
+        return self.answer(*args, **options)[1]
 
     def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
         """Return the standard output of a git call as one stripped text."""
@@ -154,7 +146,7 @@ class Runner:
         assert process.stdout
         try:
             remainder = b""
-            while chunk := process.stdout.read(_CHUNK):
+            while chunk := process.stdout.read(_CHUNK_BYTES):
                 *fields, remainder = (remainder + chunk).split(b"\0")
                 yield from fields
         except BaseException:
@@ -190,12 +182,12 @@ class Runner:
         import git  # noqa: PLC0415 (50 ms; many commands start no git)
 
         settings = {**_ENVIRONMENT, **self.index, **(env or {})}
-        unset = sorted(name for name in _STRIPPED - settings.keys() if name in os.environ)
+        unset = sorted(name for name in _REMOVED_VARIABLES - settings.keys() if name in os.environ)
         prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
         try:
             # GitPython would expand `$` and `~` in a text, and replace a missing folder by its own.
             process = git.Git(self._root).execute(
-                [*prefix, "git", *_SETTINGS, "-C", str(self._root.absolute()), *args],
+                [*prefix, "git", *_OPTIONS, "-C", str(self._root.absolute()), *args],
                 as_process=True,  # else git gets no stdin, and its children outlive a timeout
                 istream=subprocess.PIPE,
                 env=settings,

@@ -6,17 +6,17 @@ from pathlib import Path
 
 from skillvault.model.errors import GitError
 from skillvault.vault.git.config import Settings
-from skillvault.vault.git.process import PARTIAL, Runner, as_environment
+from skillvault.vault.git.process import PARTIAL_ADVICE, Runner, as_environment
 
 SECONDS = 300.0  # for one fetch or push
-_SSH = "ssh -oBatchMode=yes -oConnectTimeout=20"
+SSH = "ssh -oBatchMode=yes -oConnectTimeout=20"
 _SETTINGS = {
     "credential.interactive": "false",
     "http.lowSpeedLimit": "100",
     "http.lowSpeedTime": "60",
     "core.askPass": "",
 }
-_NO_TALK = {"fetch.negotiationAlgorithm": "noop"}  # ask only for the wanted objects
+_NO_NEGOTIATION = {"fetch.negotiationAlgorithm": "noop"}  # ask only for the wanted objects
 _PROTOCOLS = {"GIT_ALLOW_PROTOCOL": "https:http:ssh:file:git"}
 _FETCH = (
     *("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
@@ -24,7 +24,7 @@ _FETCH = (
 )
 _CLONE = ("--quiet", "--no-checkout", "--template=", "--filter=blob:none")
 _BATCH = 20_000  # objects of one fetch
-_QUIET = 100  # up to so many objects are fetched without a message
+_QUIET_OBJECTS = 100  # up to so many are fetched without a message
 _LOG = logging.getLogger("skillvault")
 
 
@@ -39,7 +39,7 @@ def call_remote(
 ) -> tuple[int, bytes]:
     """Return (exit code, output) of a git call that reaches a remote."""
     # Use the person's ssh command; ignore the repository's.
-    ssh = runner.text("config", "--global", "core.sshCommand", ok=(0, 1)) or _SSH
+    ssh = runner.text("config", "--global", "core.sshCommand", ok=(0, 1)) or SSH
     env = as_environment(_SETTINGS | (settings or {})) | _PROTOCOLS | {"GIT_SSH_COMMAND": ssh}
     try:
         return runner.answer(*args, ok=ok, env=env, patience=patience, stdin=stdin)
@@ -66,15 +66,15 @@ class Promisor:
         remote = self._settings().promisor
         if remote is None:
             raise GitError(f"object {ids[0]} cannot be read; run `git fsck`")
-        if len(ids) > _QUIET:
+        if len(ids) > _QUIET_OBJECTS:
             _LOG.warning("fetching %s files from %s, once", f"{len(ids):,}", remote)
         for start in range(0, len(ids), _BATCH):
             lines = "".join(f"{name}\n" for name in ids[start : start + _BATCH]).encode()
             words = ("fetch", *_FETCH, "--", remote)
             try:
-                call_remote(self._git, remote, *words, stdin=lines, settings=_NO_TALK)
+                call_remote(self._git, remote, *words, stdin=lines, settings=_NO_NEGOTIATION)
             except GitError as error:
-                raise GitError(f"{error}; {PARTIAL} when {remote} can be reached") from None
+                raise GitError(f"{error}; {PARTIAL_ADVICE} when {remote} can be reached") from None
 
     def fetch_history(self, span: str) -> None:
         """Fetch all objects of these commits that a partial clone lacks."""

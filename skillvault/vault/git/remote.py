@@ -20,15 +20,16 @@ from msgspec import Struct
 
 from skillvault.model.errors import GitError
 from skillvault.model.text.text import slug
+from skillvault.vault.disk import read_state
 from skillvault.vault.git.config import CLONE
-from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, Objects, with_mode
+from skillvault.vault.git.objects import EXECUTABLE, REGULAR, SUBMODULE, Entry, Objects, with_mode
 from skillvault.vault.git.process import Runner, failure_of
-from skillvault.vault.git.promisor import SECONDS, call_remote
+from skillvault.vault.git.promisor import SECONDS, SSH, call_remote
 from skillvault.vault.git.refs import ABSENT, RefUpdate
 from skillvault.vault.git.repository import Git
 
 PROPOSAL = "proposal/"  # the folder of the branches that approve a proposal
-_USER = 24  # characters of a user's name
+_USER_CHARACTERS = 24  # of a user's name in the name of a clone
 
 
 def clone_name(git: Git) -> str:
@@ -36,7 +37,7 @@ def clone_name(git: Git) -> str:
     if name := git.settings().clone:
         return name
     try:
-        user = slug(getpass.getuser(), limit=_USER)
+        user = slug(getpass.getuser(), limit=_USER_CHARACTERS)
     except (KeyError, OSError):  # a container's user may have no name
         user = ""
     name = f"{user or 'clone'}-{secrets.token_hex(2)}"
@@ -44,9 +45,9 @@ def clone_name(git: Git) -> str:
     return name
 
 
-_ABSENT = "couldn't find remote ref"
+_NO_BRANCH = "couldn't find remote ref"  # in git's message
 _OPTIONS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-_REFUSED = re.compile(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
+_REFUSAL = re.compile(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
 # A remote answers so if another push came a moment earlier.
 _RACE = re.compile(r"lock|incorrect old value|failed to update ref|reference already exists|stale")
 
@@ -77,7 +78,7 @@ class Upstream:
         try:
             self._call("fetch", "--prune", *_OPTIONS, "--", self.remote, spec, proposals)
         except GitError as error:
-            if _ABSENT in str(error):
+            if _NO_BRANCH in str(error):
                 return None
             raise
         return self._git.text("rev-parse", "--verify", f"{tracking_ref}^{{commit}}")
@@ -112,7 +113,7 @@ class Upstream:
         code, out = self._call(*words, ok=(0, 1))
         if code == 0:
             return "accepted"
-        refusal = _REFUSED.search(out.decode(errors="replace"))
+        refusal = _REFUSAL.search(out.decode(errors="replace"))
         if refusal and (refusal["origin"] == "rejected" or _RACE.search(refusal["reason"])):
             return "outrun"
         reason = refusal["reason"] if refusal else "failed without a message"
@@ -162,11 +163,8 @@ _FETCH_SETTINGS = {
     "fetch.recurseSubmodules": "false",
     "core.askPass": "",
 }
-_FETCH_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "https:ssh:file",
-    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=20",
-}
-_LINK, _SUBMODULE = "120000", "160000"  # modes
+_FETCH_ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "https:ssh:file", "GIT_SSH_COMMAND": SSH}
+_LINK = "120000"  # the mode of a symbolic link
 
 
 class RemoteFiles(Struct, frozen=True):
@@ -198,7 +196,7 @@ def fetch_files(url: str, ref: str) -> Iterator[RemoteFiles]:
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
         _fetch(runner, Path(folder), url, ref or "HEAD")
         commit = runner.text("rev-parse", "--verify", "FETCH_HEAD^{commit}")
-        yield _plain_files(runner, Objects(Path(folder) / "objects"), commit)
+        yield _list_plain_files(runner, Objects(Path(folder) / "objects"), commit)
 
 
 def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
@@ -211,7 +209,7 @@ def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
         while err is None:
             if time.monotonic() > deadline:
                 raise GitError(f"git fetch: {url} is too slow; try again later")
-            if _folder_size(folder) > _MAX_BYTES:
+            if _measure_folder(folder) > _MAX_BYTES:
                 raise GitError(f"git fetch: {url} is larger than {_MAX_BYTES // 1024**2} MiB")
             with suppress(subprocess.TimeoutExpired):
                 _, err = process.communicate(timeout=_PAUSE)
@@ -219,18 +217,13 @@ def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
             raise GitError(failure_of("fetch", err))
 
 
-def _folder_size(root: Path) -> int:
-    size = 0
-    for folder, _, names in os.walk(root):
-        for name in names:
-            try:
-                size += (Path(folder) / name).lstat().st_size
-            except FileNotFoundError:  # git has moved the file meanwhile
-                continue
-    return size
+def _measure_folder(root: Path) -> int:
+    paths = (f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names)
+    # Git may move a file meanwhile.
+    return sum(state.st_size for state in map(read_state, paths) if state)
 
 
-def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
+def _list_plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
     out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries: dict[str, Entry] = {}
     sizes: dict[str, int] = {}
@@ -244,7 +237,7 @@ def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
         elif mode == _LINK:
             link_blobs[path] = blob
         else:
-            unusable_paths[path] = "a submodule" if mode == _SUBMODULE else "no plain file"
+            unusable_paths[path] = "a submodule" if mode == SUBMODULE else "no plain file"
     blobs = objects.blobs(link_blobs.values())
     links = {path: blobs[blob].decode(errors="replace") for path, blob in link_blobs.items()}
     return RemoteFiles(commit, entries, sizes, unusable_paths, links, objects)

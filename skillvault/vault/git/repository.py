@@ -29,7 +29,7 @@ from skillvault.vault.git.process import OWNER_REMEDY, Runner, as_environment
 from skillvault.vault.git.promisor import Promisor
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 
-_IN_PROGRESS = {
+_OPERATIONS = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
@@ -39,15 +39,15 @@ _IN_PROGRESS = {
     "BISECT_LOG": "a bisect",
 }
 _PINS = "refs/skillvault"
-_MAX_CONFLICTS, _BINARY = 127, 255  # exit codes of `git merge-file`
-_SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
+_MAX_CONFLICTS, _BINARY_CODE = 127, 255  # exit codes of `git merge-file`
+_SYNC_ENVIRONMENT = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
 # A plain config has no later format, no extension and no other work tree, and is not bare. It has
 # only lines that git can read. A partial clone has format 1, without an extension.
 _LINE = re.compile(
     r"\s*(?:[#;].*|\[[\w.-]+(?:\s+\"[^\"\\]*\")?\]\s*|[A-Za-z][\w-]*\s*(?:=[^\"\\]*)?)?"
 )
-_DOUBTFUL = re.compile(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
-_HARMLESS = re.compile(r"\s*(?:bare = false|repositoryformatversion = [01])\s*")
+_SPECIAL_KEY = re.compile(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
+_PLAIN_VALUE = re.compile(r"\s*(?:bare = false|repositoryformatversion = [01])\s*")
 _NAME = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII)
 _BRANCH = re.compile(rb"ref: refs/heads/(%s)\n" % _NAME.pattern.encode())
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
@@ -117,9 +117,8 @@ class Git:
             ) from None
         prefix, git_dir, common, id_format = os.fsdecode(output).removesuffix("\n").split("\n")
         if id_format != "sha1":
-            raise NotAVaultError(
-                f"{self.root}: a {id_format} repository; a vault needs one with sha1 ids"
-            )
+            message = f"{self.root}: a {id_format} repository; a vault needs one with sha1 ids"
+            raise NotAVaultError(message)
         if prefix:
             raise NotAVaultError(
                 f"{self.root}: a vault must be the root of its git repository, and this is "
@@ -158,7 +157,7 @@ class Git:
         if self.settings().is_bare:
             return "the repository is bare; a vault needs a work tree"
         folder, common = self.dirs()
-        for name, operation in _IN_PROGRESS.items():
+        for name, operation in _OPERATIONS.items():
             if (folder / name).exists():
                 hint = self._undo_hint() if name == "REVERT_HEAD" else ""
                 return f"{operation} is in progress; finish or abort it{hint}"
@@ -198,13 +197,8 @@ class Git:
 
     def init(self, branch: str) -> None:
         """Make the root a repository whose first branch is `branch`."""
-        self.run(
-            "init",
-            "--quiet",
-            f"--initial-branch={branch}",
-            "--template=",
-            "--object-format=sha1",  # the ids that `blob_id` computes
-        )
+        options = ("--quiet", f"--initial-branch={branch}", "--template=")
+        self.run("init", *options, "--object-format=sha1")  # the ids that `blob_id` computes
 
     def hooks_dir(self) -> Path:
         """Return the folder of git's hooks, which the person's `core.hooksPath` may name."""
@@ -244,9 +238,9 @@ class Git:
             names = [str(Path(folder) / name) for name in ("ours", "base", "theirs")]
             for name, content in zip(names, (own_text, base, other_text), strict=True):
                 Path(name).write_bytes(content)
-            codes = (*range(_MAX_CONFLICTS + 1), _BINARY)
+            codes = (*range(_MAX_CONFLICTS + 1), _BINARY_CODE)
             conflicts, _ = self.answer("merge-file", "-p", "-q", "--", *names, ok=codes)
-            if conflicts == _BINARY:
+            if conflicts == _BINARY_CODE:
                 return None
             return self.run("merge-file", "-p", "-q", "--ours", "--", *names), conflicts
 
@@ -282,7 +276,7 @@ class Git:
     def ref_session(self, note: str, *, durable: bool = False) -> Iterator[RefSession]:
         """Open a session that moves refs in two phases; `note` is for their reflogs."""
         args = ("update-ref", "-m", note.replace("\0", " "), "--stdin", "-z")
-        refs = RefSession(self.runner.start(*args, env=_SYNCED if durable else None))
+        refs = RefSession(self.runner.start(*args, env=_SYNC_ENVIRONMENT if durable else None))
         try:
             yield refs
         finally:
@@ -337,8 +331,8 @@ def _is_trusted(folder: Path) -> bool:
 
 def _is_plain(config: bytes) -> bool:
     lines = config.decode(errors="replace").split("\n")
-    doubtful_lines = [line for line in lines if _DOUBTFUL.search(line)]
-    return all(map(_LINE.fullmatch, lines)) and all(map(_HARMLESS.fullmatch, doubtful_lines))
+    special_lines = [line for line in lines if _SPECIAL_KEY.search(line)]
+    return all(map(_LINE.fullmatch, lines)) and all(map(_PLAIN_VALUE.fullmatch, special_lines))
 
 
 def _read_plain_file(path: Path) -> bytes:

@@ -11,7 +11,6 @@ import sqlite3
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,24 +19,21 @@ import msgspec
 from skillvault.model.due import Agenda, Event
 from skillvault.model.errors import DamagedIndexError, VaultBusyError
 from skillvault.model.policy import Policy
-from skillvault.vault.index import dirty, schema
-from skillvault.vault.index.dirty import Marks
+from skillvault.vault.index import schema
+from skillvault.vault.index.queues import Queues
 from skillvault.vault.index.reader import Rows
 from skillvault.vault.index.rows import DamagedRowError, File, unbind
 from skillvault.vault.search import ranking
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
-_BUSY = 2.0  # seconds to wait for another process that writes
+_BUSY_SECONDS = 2.0  # to wait for another process that writes
 _FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
 _BUSY_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # Errors of an unusable disk; but a file that is too short is damaged.
-_DISK = {
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_READONLY,
+_DISK_CODES = {
+    *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
+    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY),
 }
 _STATE = "select name, value from state where name in ('commit', 'odd')"
 _LOG = logging.getLogger("skillvault")
@@ -87,12 +83,12 @@ class Connection(Rows):
 
     def pin(self) -> "Pin":
         """Pin the present state of the index, without staged changes."""
-        return self.run(lambda database: self._pin(self._path, database))
+        return self.run(self._pin)
 
-    def _pin(self, path: Path | None, database: sqlite3.Connection) -> "Pin":
-        if path is None:
+    def _pin(self, database: sqlite3.Connection) -> "Pin":
+        if self._path is None:
             return Pin(self, self._shared_copy(database))
-        pin = Pin(self, self._begin_reading(path))
+        pin = Pin(self, self._begin_reading(self._path))
         weakref.finalize(pin, _release, pin.database, self._idle).atexit = False
         return pin
 
@@ -101,7 +97,7 @@ class Connection(Rows):
         database = self._idle.pop() if self._idle else _connect(str(path))
         try:
             database.execute("begin")
-            if _version(database) != self._shape or self._is_replaced(path):
+            if _read_version(database) != self._shape or self._is_replaced(path):
                 raise ReplacedError("another one")
         except sqlite3.Error:
             database.close()
@@ -118,7 +114,7 @@ class Connection(Rows):
 
     # ── changing ─────────────────────────────────────────────────────────────────────
 
-    def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+    def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run work on the database; if the database is unusable, rebuild it and run again."""
         try:
             return work(self._open())
@@ -207,7 +203,7 @@ class Connection(Rows):
         self._discard(error)
         self.run_whole(self._heal)
 
-    def retry(self, work: Callable[[], _Answer]) -> _Answer:
+    def retry(self, work: Callable[[], _Result]) -> _Result:
         """Run work on a rebuilt index; DamagedIndexError if it fails again."""
         try:
             return work()
@@ -237,7 +233,7 @@ class Connection(Rows):
         """
         _refuse_busy(self.name, error)
         is_short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
-        is_damaged = is_short or _code(error) not in _DISK
+        is_damaged = is_short or _error_code(error) not in _DISK_CODES
         if is_damaged and not isinstance(error, ReplacedError):
             _LOG.warning("%s: damaged (%s); it is built anew from git", self.name, error)
         self._close()
@@ -255,7 +251,7 @@ class Connection(Rows):
 
     def _is_replaced(self, path: Path) -> bool:
         """Return True if the path has another file than the opened one."""
-        return self._identity is not None and self._identity != _identity(path)
+        return self._identity is not None and self._identity != _read_identity(path)
 
     def _close(self) -> None:
         if self._database is not None:
@@ -274,7 +270,7 @@ class Connection(Rows):
                 if self._path:
                     return self._open_file(self._path)
             except sqlite3.Error as error:
-                if _code(error) in _BUSY_CODES:
+                if _error_code(error) in _BUSY_CODES:
                     break
                 self._discard(error)
             except OSError:
@@ -287,14 +283,14 @@ class Connection(Rows):
         path.parent.mkdir(exist_ok=True)
         database = _connect(str(path))
         try:
-            if _version(database) != self._shape:
+            if _read_version(database) != self._shape:
                 if database.execute("select count(*) from sqlite_master").fetchone()[0]:
                     raise ReplacedError("of another version")
                 _create(database, self._shape)
         except sqlite3.Error:
             database.close()
             raise
-        self._identity = _identity(path)
+        self._identity = _read_identity(path)
         return database
 
 
@@ -307,7 +303,7 @@ class Pin(Rows):
         self._index = index
         self._new_pin: Pin | None = None
 
-    def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+    def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run work on the database; if the database is unusable, rebuild it and run again."""
         try:
             return work(self.database)
@@ -315,7 +311,7 @@ class Pin(Rows):
             self.mend(error)
         return self._index.retry(lambda: work(self.database))
 
-    def change(self, _work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
+    def change(self, _work: Callable[[sqlite3.Connection, Queues], _Result]) -> _Result:
         """Raise TypeError, because a pinned state cannot be changed."""
         raise TypeError("a snapshot cannot be changed")
 
@@ -355,7 +351,9 @@ def _read_commit(database: sqlite3.Connection) -> str | None:
 def _connect(name: str) -> sqlite3.Connection:
     """Connect to a file, or to a database in memory."""
     # Each thread has its own connections, but any thread may give back that of a pin.
-    database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
+    database = sqlite3.connect(
+        name, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
+    )
     database.execute("pragma synchronous = off")  # a lost write is read again from git
     database.execute("pragma temp_store = memory")
     return database
@@ -365,7 +363,7 @@ def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
     """Create the empty tables, unless another process does at the same time."""
     database.execute("pragma journal_mode = wal")
     database.execute("begin immediate")
-    if _version(database) == shape:
+    if _read_version(database) == shape:
         database.rollback()
         return database
     schema.create(database)
@@ -389,25 +387,25 @@ def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         with suppress(sqlite3.ProgrammingError):  # it was closed, because a copy is used
-            database.execute(f"pragma busy_timeout = {round(_BUSY * 1000)}")
+            database.execute(f"pragma busy_timeout = {round(_BUSY_SECONDS * 1000)}")
 
 
 def _refuse_busy(name: str, error: Exception) -> None:
     """Raise VaultBusyError if an error says that another process is writing."""
-    if _code(error) in _BUSY_CODES:
+    if _error_code(error) in _BUSY_CODES:
         raise VaultBusyError(f"{name}: another process is at work on it; try again") from error
 
 
-def _code(error: Exception) -> int:
+def _error_code(error: Exception) -> int:
     """Return SQLite's code of an error; "not a database" for our own errors."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
 
 
-def _version(database: sqlite3.Connection) -> int:
+def _read_version(database: sqlite3.Connection) -> int:
     return int(database.execute("pragma user_version").fetchone()[0])
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _read_identity(path: Path) -> tuple[int, int] | None:
     """Return (device, inode) of a file; None if it does not exist."""
     try:
         state = path.stat()
@@ -431,11 +429,6 @@ class IndexDatabase(Connection):
         # Shows the progress through a list of items; a command sets it.
         self.track: Callable[[Sequence[Any], str], Iterable[Any]] = lambda items, _what: items
 
-    @cached_property
-    def marks(self) -> dirty.Marks:
-        """The agenda as queries."""
-        return dirty.compile_agenda(self._agenda)
-
     @property
     def depth(self) -> int:
         """The length of the longest path from the first commit to the commit of the index."""
@@ -453,7 +446,7 @@ class IndexDatabase(Connection):
     @property
     def branch(self) -> str | None:
         """The branch named by the last stored policy, or None."""
-        stored_policy = self.kept_policy()
+        stored_policy = self.stored_policy()
         return stored_policy[1].branch if stored_policy else None
 
     def keep_boundary(self, boundary: str) -> None:
@@ -465,14 +458,17 @@ class IndexDatabase(Connection):
         value = blob.encode() + msgspec.msgpack.encode(policy)
         self.rows("insert or replace into state values ('policy', ?)", [value])
 
-    def change(self, work: Callable[[sqlite3.Connection, dirty.Marks], _Answer]) -> _Answer:
+    def change(self, work: Callable[[sqlite3.Connection, Queues], _Result]) -> _Result:
         """Change derived data; others see the change after `save`."""
         self.begin()
-        return self.run(lambda database: work(database, self.marks))
+        return self._run_with_queues(work)
+
+    def _run_with_queues(self, work: Callable[[sqlite3.Connection, Queues], _Result]) -> _Result:
+        return self.run(lambda database: work(database, Queues(database, self._agenda)))
 
     def put_files(self, files: Mapping[str, File | None]) -> None:
         """Set files, (blob, record) by path, or remove them (None), and mark the due records."""
-        self.run(lambda database: schema.put_files(database, files, self.marks))
+        self._run_with_queues(lambda database, queues: schema.put_files(database, files, queues))
 
     def fill(self, files: Mapping[str, File]) -> None:
         """Add new files without marking records; `finish` does that."""
@@ -480,25 +476,27 @@ class IndexDatabase(Connection):
 
     def finish(self) -> None:
         """Mark every record as due, and compute the removed records again."""
-        for query in ("delete from gone", schema.GONE):
+        for query in ("delete from gone", schema.INSERT_GONE):
             self.rows(query)
-        self.run(lambda database: schema.join_all_outcomes(database, self.marks))
-        self.run(lambda database: dirty.mark_everything(database, self.marks))
+        self._run_with_queues(schema.join_all_outcomes)
+        self._run_with_queues(lambda _, queues: queues.mark_everything())
 
     def mark(self, event: Event, ids: Iterable[str]) -> None:
         """Mark the records that become due by an event of these records."""
         names = list(ids)
-        self.run(lambda database: dirty.mark(database, self.marks, event, names))
+        self._run_with_queues(lambda _, queues: queues.mark(event, names))
 
     def add_commits(self, history: Iterable[schema.IndexedCommit]) -> None:
         """Add commits, parents first."""
-        self.run(lambda database: schema.add_commits(database, history, self.marks))
+        self._run_with_queues(
+            lambda database, queues: schema.add_commits(database, history, queues)
+        )
 
     def remove_commits(self, commits: Iterable[str]) -> None:
         """Remove commits that are no longer part of the history."""
         for sha in commits:
-            for (number,) in self.rows("select c from commits where sha = ?", [sha]):
+            for number in self.column("select c from commits where sha = ?", [sha]):
                 query = "select ref_id from touch where c = ? and ref_kind = 'skill'"
-                self.mark("committed", [name for (name,) in self.rows(query, [number])])
+                self.mark("committed", self.column(query, [number]))
                 for table in ("trailer", "touch", "commits"):
                     self.rows(f"delete from {table} where c = ?", [number])

@@ -8,22 +8,20 @@ from msgspec.msgpack import encode
 from msgspec.structs import replace
 
 from skillvault.model.records import Correction, Evaluation, Fact, JudgeInfo, Status
-from skillvault.vault.index.reader import FILES, Reader, Topic
+from skillvault.vault.index.reader import FILE_ROWS, Reader, Topic
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import domains_of
+from skillvault.vault.index.rows import domains_of, group
 
-_TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
+_IS_SUPPORT = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 
 # Another outcome of the same decision counts instead.
-_OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
+_IS_OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
 
 
 def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
-    query = (
-        f"select distinct source_id from link where {condition} and target_kind = 'fact' "
-        "and target_id in {}"
-    )
-    return sorted({name for (name,) in reader.rows_matching(query, facts)})
+    query = f"""select distinct source_id from link where {condition}
+        and target_kind = 'fact' and target_id in {{}}"""
+    return sorted(set(reader.column_matching(query, facts)))
 
 
 class Evaluations(Folder[Evaluation]):
@@ -34,29 +32,25 @@ class Evaluations(Folder[Evaluation]):
 
     def supporting(self, facts: Iterable[str]) -> list[Evaluation]:
         """Return the evaluations that support any of these facts, by id."""
-        return list(self.get_many(_linked_runs(self._reader, _TELLS, facts)).values())
+        return list(self.get_many(_linked_runs(self._reader, _IS_SUPPORT, facts)).values())
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
         """Map (succeeded, verdict was right) to the number of judged trusted outcomes.
 
         Outcomes with a neutral result are left out.
         """
-        query = (
-            "select e.was_good = e.was_right, e.was_right, count(*) from evaluation e "
-            "join outcome o on o.id = e.id where e.judge = ? and e.version = ? and e.model is ? "
-            "and e.was_right is not null and o.trust = 'local' and o.counts group by 1, 2"
-        )
+        query = """select e.was_good = e.was_right, e.was_right, count(*) from evaluation e
+            join outcome o on o.id = e.id where e.judge = ? and e.version = ? and e.model is ?
+            and e.was_right is not null and o.trust = 'local' and o.counts group by 1, 2"""
         rows = self._reader.rows(query, [judge.name, judge.version, judge.model])
         return {(bool(is_success), bool(was_right)): count for is_success, was_right, count in rows}
 
     def latest_tested(self, judge: str, domain: str, count: int) -> list[Evaluation]:
         """Return a judge's latest verdicts in a domain, on trusted outcomes with a result."""
-        query = (
-            "select e.id from evaluation e join outcome o on o.id = e.id where e.judge = ? "
-            "and o.domain = ? and e.was_right is not null and o.trust = 'local' and o.counts "
-            "order by o.at desc, e.id desc limit ?"
-        )
-        names = [name for (name,) in self._reader.rows(query, [judge, domain, count])]
+        query = """select e.id from evaluation e join outcome o on o.id = e.id
+            where e.judge = ? and o.domain = ? and e.was_right is not null
+            and o.trust = 'local' and o.counts order by o.at desc, e.id desc limit ?"""
+        names = self._reader.column(query, [judge, domain, count])
         return list(self.get_many(names).values())
 
 
@@ -76,59 +70,53 @@ class Facts(Folder[Fact]):
         return self._in_domains(domains, f"and ({person} or t.supersedes is not null)")
 
     def _in_domains(self, domains: Iterable[str], condition: str) -> dict[str, Fact]:
-        query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}} {condition}"
+        query = f"{FILE_ROWS} join fact t on f.n = t.n where t.domain in {{}} {condition}"
         rows = self._reader.rows_matching(query, domains)
         return {fact.id: fact for fact in self._reader.records(rows, Fact)}
 
     def approved_corrections(self) -> list[Fact]:
         """Return the rules that a person stated and approved, by id."""
-        query = f"{FILES} join fact t on f.n = t.n where t.kind = 'correction' order by t.id"
+        query = f"{FILE_ROWS} join fact t on f.n = t.n where t.kind = 'correction' order by t.id"
         return list(self._reader.records(self._reader.rows(query), Fact))
 
     def due(self, day: str) -> list[str]:
         """Return the facts whose review is due by a day, also superseded facts."""
         query = "select id from fact where review_by is not null and substr(review_by, 1, 10) <= ?"
-        return [name for (name,) in self._reader.rows(query, [day])]
+        return self._reader.column(query, [day])
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
         """Map each fact to the outcome of the run that made it, if a run did."""
-        query = (
-            "select target_id, source_id from link where type = 'promoted' "
-            "and target_kind = 'fact' and target_id in {} order by source_id desc"
-        )
+        query = """select target_id, source_id from link where type = 'promoted'
+            and target_kind = 'fact' and target_id in {} order by source_id desc"""
         return dict(self._reader.rows_matching(query, facts))
 
     def domains_with_facts(self) -> list[str]:
         """Return the domains that have a trusted fact, by name."""
         query = domains_of("fact", "trust = 'local'")
-        return [domain for (domain,) in self._reader.rows(query)]
+        return self._reader.column(query)
 
     def supporter_counts(self, facts: Iterable[str]) -> dict[str, int]:
         """Map each fact to the number of evaluations that support it."""
-        return self._link_counts(facts, _TELLS)
+        return self._link_counts(facts, _IS_SUPPORT)
 
     def opponent_counts(self, facts: Iterable[str]) -> dict[str, int]:
         """Map each fact to the number of evaluations that contradict it, if there are any."""
         return self._link_counts(facts, "type = 'contradicted'")
 
     def _link_counts(self, facts: Iterable[str], condition: str) -> dict[str, int]:
-        query = (
-            f"select target_id, count(*) from link where {condition} and target_kind = 'fact' "
-            f"and target_id in {{}} and not {_OVERRULED} group by target_id"
-        )
+        query = f"""select target_id, count(*) from link where {condition} and target_kind = 'fact'
+            and target_id in {{}} and not {_IS_OVERRULED} group by target_id"""
         return dict(self._reader.rows_matching(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
         """Map each fact to the status of the run that made it, if a run did."""
-        query = (
-            "select l.target_id, o.status from link l join outcome o on o.id = l.source_id "
-            "where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"
-        )
+        query = """select l.target_id, o.status from link l join outcome o on o.id = l.source_id
+            where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"""
         return dict(self._reader.rows_matching(query, facts))
 
     def supporters(self, facts: Iterable[str]) -> list[str]:
         """Return the ids of the evaluations that support any of these facts, by time."""
-        return _linked_runs(self._reader, _TELLS, facts)
+        return _linked_runs(self._reader, _IS_SUPPORT, facts)
 
     def opponents(self, facts: Iterable[str]) -> list[str]:
         """Return the ids of the evaluations that contradict any of these facts, by time."""
@@ -136,12 +124,10 @@ class Facts(Folder[Fact]):
 
     def counts_until(self, facts: Iterable[str], last_run: str) -> dict[str, tuple[int, int]]:
         """Map each fact to (supporting runs, contradicting runs), counted up to `last_run`."""
-        query = (
-            "select target_id, count(distinct iif(type = 'contradicted', null, source_id)), "
-            "count(distinct iif(type = 'contradicted', source_id, null)) from link "
-            f"where source_id <= ? and (type = 'contradicted' or {_TELLS}) "
-            "and target_kind = 'fact' and target_id in {} group by target_id"
-        )
+        query = f"""select target_id, count(distinct iif(type = 'contradicted', null, source_id)),
+            count(distinct iif(type = 'contradicted', source_id, null))
+            from link where source_id <= ? and (type = 'contradicted' or {_IS_SUPPORT})
+            and target_kind = 'fact' and target_id in {{}} group by target_id"""
         rows = self._reader.rows_matching(query, facts, prefix=[last_run])
         return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
 
@@ -154,23 +140,17 @@ class Facts(Folder[Fact]):
         return self._are_alike("o.domain, o.action", facts)
 
     def _are_alike(self, columns: str, facts: Iterable[str]) -> bool:
-        query = (
-            f"select distinct {columns} from link l join outcome o on o.id = l.source_id "
-            f"where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"
-        )
+        query = f"""select distinct {columns} from link l join outcome o on o.id = l.source_id
+            where l.{_IS_SUPPORT} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"""
         return len(set(self._reader.rows_matching(query, facts))) == 1
 
     def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
         """Map each fact to the (domain, action) of the outcomes that support it."""
-        query = (
-            "select distinct l.target_id, o.domain, o.action from link l "
-            f"join outcome o on o.id = l.source_id where {_TELLS} "
-            "and l.target_kind = 'fact' and l.target_id in {}"
-        )
-        actions: dict[str, set[tuple[str, str]]] = {}
-        for fact, domain, action in self._reader.rows_matching(query, facts):
-            actions.setdefault(fact, set()).add((domain, action))
-        return actions
+        query = f"""select distinct l.target_id, o.domain, o.action
+            from link l join outcome o on o.id = l.source_id
+            where {_IS_SUPPORT} and l.target_kind = 'fact' and l.target_id in {{}}"""
+        rows = self._reader.rows_matching(query, facts)
+        return {fact: set(pairs) for fact, pairs in group((r[0], r[1:]) for r in rows).items()}
 
     def superseded_ids(self, facts: Iterable[str]) -> set[str]:
         """Return the facts that another fact replaces."""
@@ -183,22 +163,20 @@ class Facts(Folder[Fact]):
 
     def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
         """Return the evaluations that support a fact and whose ids begin with a time."""
-        query = (
-            f"select source_id from link where {_TELLS} and target_kind = 'fact' "
-            "and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"
-        )
-        return [name for (name,) in self._reader.rows(query, [fact, len(moment), moment])]
+        query = f"""select source_id from link where {_IS_SUPPORT} and target_kind = 'fact'
+            and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"""
+        return self._reader.column(query, [fact, len(moment), moment])
 
     def sessions(self, facts: Iterable[str], limit: int | None = None) -> set[str]:
         """Return at most `limit` sessions of the outcomes behind facts."""
         query = (
             "select distinct coalesce(o.session, o.id) from link l join outcome o "
             "on o.id = l.source_id where l.target_kind = 'fact' and l.target_id in {} "
-            f"and {_TELLS} and exists (select 1 from file e where e.ref_kind = 'evaluation' "
+            f"and {_IS_SUPPORT} and exists (select 1 from file e where e.ref_kind = 'evaluation' "
             "and e.ref_id = l.source_id and e.type = 'Evaluation')"
             + (f" limit {limit}" if limit is not None else "")
         )
-        return {session for (session,) in self._reader.rows_matching(query, facts)}
+        return set(self._reader.column_matching(query, facts))
 
 
 class Corrections(Topic):
@@ -213,12 +191,14 @@ class Corrections(Topic):
         return [passage for passage in self._read_proposals() if passage.state == "undecided"]
 
     def _read_proposals(self) -> Iterable[Correction]:
-        query = f"{FILES} where f.ref_kind = 'correction' and f.top = 'proposed' order by f.ref_id"
+        query = (
+            f"{FILE_ROWS} where f.ref_kind = 'correction' and f.top = 'proposed' order by f.ref_id"
+        )
         return self._reader.records(self._reader.rows(query), Correction)
 
     def of_scope(self, scope: str) -> list[Correction]:
         """Return the corrections of a repository or domain, by id."""
-        query = f"{FILES} join correction c on f.n = c.n where c.scope = ? order by c.id"
+        query = f"{FILE_ROWS} join correction c on f.n = c.n where c.scope = ? order by c.id"
         rules = self._reader.records(self._reader.rows(query, [scope]), Correction)
         return [rule for rule in rules if rule.state != "undecided"]
 
@@ -237,11 +217,11 @@ class LazyFacts(Mapping[str, Fact]):
 
     def __getitem__(self, name: str) -> Fact:
         if name not in self._cache:
-            fact = self._facts.get_many([name]).get(name)
-            self._cache[name] = fact if fact and fact.domain in self._domains else None
-        if (fact_read := self._cache[name]) is None:
+            self._cache[name] = self._facts.get(name)
+        fact = self._cache[name]
+        if fact is None or fact.domain not in self._domains:
             raise KeyError(name)
-        return fact_read
+        return fact
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_persons)
@@ -339,14 +319,12 @@ class Membership(NamedTuple):
     counted: bytes | None = None
 
 
-_CLUSTERED = f"select {', '.join(Membership._fields)} from clustered"
+_MEMBERSHIPS = f"select {', '.join(Membership._fields)} from clustered"
 
 
-_RUNS = (
-    "from clustered c cross join link l on l.target_id = c.fact and l.target_kind = 'fact' "
-    "{} where c.{} = ?"
-)
-_FOR = f"and l.{_TELLS} left join outcome o on o.id = l.source_id"
+_RUNS = """from clustered c cross join link l on l.target_id = c.fact and l.target_kind = 'fact'
+    {} where c.{} = ?"""
+_SUPPORT_JOIN = f"and l.{_IS_SUPPORT} left join outcome o on o.id = l.source_id"
 _SESSION, _ACTION = "coalesce(o.session, o.id, '')", "coalesce(o.domain || ' ' || o.action, '')"
 _SUBJECT = f"{_ACTION} || char(10) || coalesce(o.target, char(10))"
 
@@ -356,12 +334,12 @@ class Clusters(Topic):
 
     def of_facts(self, facts: Iterable[str]) -> dict[str, Membership]:
         """Return the stored memberships of these facts."""
-        rows = self._reader.rows_matching(f"{_CLUSTERED} where fact in {{}}", facts)
+        rows = self._reader.rows_matching(f"{_MEMBERSHIPS} where fact in {{}}", facts)
         return {row[0]: Membership(*row) for row in rows}
 
     def of_pool(self, domain: str, pool: str) -> list[Membership]:
         """Return the facts of a pool, by sort key."""
-        query = f"{_CLUSTERED} where domain = ? and pool = ? order by sort_key"
+        query = f"{_MEMBERSHIPS} where domain = ? and pool = ? order by sort_key"
         return [Membership(*row) for row in self._reader.rows(query, [domain, pool])]
 
     def connected_facts(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
@@ -373,7 +351,9 @@ class Clusters(Topic):
             rows = [
                 Membership(*row)
                 for column, names in open_names.items()
-                for row in self._reader.rows_matching(f"{_CLUSTERED} where {column} in {{}}", names)
+                for row in self._reader.rows_matching(
+                    f"{_MEMBERSHIPS} where {column} in {{}}", names
+                )
             ]
             memberships |= {row.fact: row for row in rows}
             for column, names in open_names.items():
@@ -384,13 +364,11 @@ class Clusters(Topic):
 
     def first_seed(self, fact: Membership, words: Collection[str], threshold: float) -> str | None:
         """Return the first seed before a fact whose words are similar enough."""
-        marks = ",".join("?" * len(words))
-        query = (
-            "select c.fact from (select seed, size, count(*) as shared from seed_word "
-            f"where domain = ? and pool = ? and word in ({marks}) group by seed) s "
-            "join clustered c on c.fact = s.seed where c.sort_key < ? "
-            "and cast(shared as real) / (? + size - shared) > ? order by c.sort_key limit 1"
-        )
+        placeholders = ",".join("?" * len(words))
+        query = f"""select c.fact from (select seed, size, count(*) as shared
+            from seed_word where domain = ? and pool = ? and word in ({placeholders})
+            group by seed) s join clustered c on c.fact = s.seed where c.sort_key < ?
+            and cast(shared as real) / (? + size - shared) > ? order by c.sort_key limit 1"""
         values = [fact.domain, fact.pool, *words, fact.sort_key, len(words), threshold]
         seed: str | None = self._reader.value(query, values)
         return seed
@@ -407,16 +385,16 @@ class Clusters(Topic):
 
     def tally(self, unit: Unit, session_limit: int) -> UnitTally:
         """Count the runs about a cluster or a fact."""
-        runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
+        runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_IS_SUPPORT})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
         ((count, last_run),) = self._reader.rows(query, [unit.name])
-        supporters = _RUNS.format(_FOR, unit.column)
+        supporters = _RUNS.format(_SUPPORT_JOIN, unit.column)
         kinds = ((_SESSION, session_limit), (_SUBJECT, 2), (_ACTION, 2))
-        name_rows = (
-            self._reader.rows(f"select distinct {kind} {supporters} limit {limit}", [unit.name])
+        names = (
+            self._reader.column(f"select distinct {kind} {supporters} limit {limit}", [unit.name])
             for kind, limit in kinds
         )
-        return UnitTally(count, last_run, *(tuple(name for (name,) in rows) for rows in name_rows))
+        return UnitTally(count, last_run, *map(tuple, names))
 
     def last_link(self) -> int:
         """Return the number of the latest link; a number is never used twice."""
@@ -424,25 +402,21 @@ class Clusters(Topic):
 
     def fact_tallies(self, facts: Collection[str]) -> dict[str, tuple[str, int, int]]:
         """Map each fact to (its last run, count of runs for it, count of runs against it)."""
-        query = (
-            "select target_id, max(source_id), sum(type != 'contradicted'), "
-            "sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {} "
-            f"and (type = 'contradicted' or {_TELLS}) and not {_OVERRULED} group by target_id"
-        )
+        query = f"""select target_id, max(source_id), sum(type != 'contradicted'),
+            sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {{}}
+            and (type = 'contradicted' or {_IS_SUPPORT}) and not {_IS_OVERRULED}
+            group by target_id"""
         return {fact: tuple(counts) for fact, *counts in self._reader.rows_matching(query, facts)}
 
     def new_links(self, fact: str, last_link: int) -> list[FactLink]:
         """Return the links of runs to a fact after a numbered link, in the order of the runs."""
-        query = (
-            f"select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION}, "
-            f"{_SUBJECT}, {_ACTION} from link l indexed by link_to_fact "
-            "left join outcome o on o.id = l.source_id where l.target_kind = 'fact' "
-            f"and l.target_id = ? and l.n > ? and (l.type = 'contradicted' or l.{_TELLS}) "
-            "order by l.source_id"
-        )
+        query = f"""select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION},
+            {_SUBJECT}, {_ACTION} from link l indexed by link_to_fact left join outcome o
+            on o.id = l.source_id where l.target_kind = 'fact' and l.target_id = ?
+            and l.n > ? and (l.type = 'contradicted' or l.{_IS_SUPPORT}) order by l.source_id"""
         return [FactLink(*row) for row in self._reader.rows(query, [fact, last_link])]
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_unit_tally(self, facts: Iterable[str], tally: UnitTally | None) -> None:
         """Store the tally that a step last saw of these facts."""
         query, value = "update clustered set told = ? where fact = ?", tally and encode(tally)
@@ -478,9 +452,9 @@ class FactKeys(Topic):
     def facts_with_keys(self, keys: Iterable[str]) -> set[str]:
         """Return the facts under any of these keys."""
         query = "select distinct fact from fact_key where key in {}"
-        return {fact for (fact,) in self._reader.rows_matching(query, keys)}
+        return set(self._reader.column_matching(query, keys))
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_fact(self, fact: str, keys: Iterable[str]) -> None:
         """Store exactly these keys of a fact."""
         self._reader.change_rows("delete from fact_key where fact = ?", [fact])
@@ -489,63 +463,57 @@ class FactKeys(Topic):
 
 
 class Insights(Topic):
-    """The claims of evaluated runs, with digests of their words; `learning.promote` uses them."""
+    """The claims of evaluated runs, each given by a digest of its words.
+
+    `learning.promote` uses the claims.
+    """
 
     def indexed_evaluations(self, evaluations: Iterable[str]) -> set[str]:
         """Return the evaluations whose claims are stored."""
         query = "select distinct evaluation from saying where evaluation in {}"
-        return {name for (name,) in self._reader.rows_matching(query, evaluations)}
+        return set(self._reader.column_matching(query, evaluations))
 
     def claims(self, domain: str, keys: Iterable[str]) -> set[str]:
         """Return one run for each claim under any of these keys."""
-        query = (
-            "select distinct (select evaluation from saying s where s.domain = k.domain "
-            "and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"
-        )
-        rows = self._reader.rows_matching(query, keys, prefix=[domain])
-        return {name for (name,) in rows if name is not None}
+        query = """select distinct (select evaluation from saying s where s.domain = k.domain
+            and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"""
+        return set(self._reader.column_matching(query, keys, prefix=[domain])) - {None}
 
-    def sayings(self, domain: str, words: Iterable[str]) -> list[tuple[str, Status, str]]:
-        """Return (run, status, session) of the runs that say any of these words."""
-        query = (
-            "select distinct evaluation, status, session from saying "
-            "where domain = ? and words in {}"
-        )
-        return list(self._reader.rows_matching(query, words, prefix=[domain]))
+    def sayings(self, domain: str, digests: Iterable[str]) -> list[tuple[str, Status, str]]:
+        """Return (run, status, session) of the runs that make any of these claims."""
+        query = """select distinct evaluation, status, session from saying
+            where domain = ? and words in {}"""
+        return list(self._reader.rows_matching(query, digests, prefix=[domain]))
 
-    def tallies(self, domain: str, words: Iterable[str]) -> list[tuple[Status, int, str, str]]:
-        """Return (status, count, first session, last session) of the runs that say these words."""
-        query = (
-            "select status, count(*), min(session), max(session) from saying "
-            "where domain = ? and words in {} group by words, status"
-        )
-        return list(self._reader.rows_matching(query, words, prefix=[domain]))
+    def tallies(self, domain: str, digests: Iterable[str]) -> list[tuple[Status, int, str, str]]:
+        """Return (status, count, first session, last session) of the runs with these claims."""
+        query = """select status, count(*), min(session), max(session) from saying
+            where domain = ? and words in {} group by words, status"""
+        return list(self._reader.rows_matching(query, digests, prefix=[domain]))
 
-    def makers(self, domain: str, words: Iterable[str], limit: int) -> list[tuple[str, str, str]]:
-        """Return (words, fact, run that made the fact), at most `limit` for each of these words."""
-        query = (
-            "select words, fact, evaluation from (select s.words, l.target_id as fact, "
-            "s.evaluation, row_number() over "
-            "(partition by s.words order by s.evaluation, l.target_id) as number "
-            "from saying s join link l on l.source_id = s.evaluation "
-            "and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact' "
-            f"where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {limit}"
-        )
-        return list(self._reader.rows_matching(query, words, prefix=[domain]))
+    def makers(self, domain: str, digests: Iterable[str], limit: int) -> list[tuple[str, str, str]]:
+        """Return (digest, fact, run that made the fact), at most `limit` for each claim."""
+        query = f"""select words, fact, evaluation from (
+            select s.words, l.target_id as fact, s.evaluation, row_number() over
+            (partition by s.words order by s.evaluation, l.target_id) as number
+            from saying s join link l on l.source_id = s.evaluation
+            and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact'
+            where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {limit}"""
+        return list(self._reader.rows_matching(query, digests, prefix=[domain]))
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
-    def keep_run(self, domain: str, run: tuple[str, Status, str], words: Iterable[str]) -> None:
-        """Store the words that a run, with its status and session, says."""
+    # ── storing ──────────────────────────────────────────────────────────────────────
+    def keep_run(self, domain: str, run: tuple[str, Status, str], digests: Iterable[str]) -> None:
+        """Store the claims of a run, given as (run, status, session)."""
         evaluation, status, session = run
-        rows = [(domain, digest, status, evaluation, session) for digest in words]
+        rows = [(domain, digest, status, evaluation, session) for digest in digests]
         self._reader.change_many("insert or ignore into saying values (?, ?, ?, ?, ?, 0)", rows)
 
     def keep_claim(self, domain: str, digest: str, keys: Iterable[str]) -> None:
-        """Store the keys of a claim, whose words have this digest."""
+        """Store the keys of a claim with this digest."""
         rows = [(domain, key, digest) for key in keys]
         self._reader.change_many("insert or ignore into saying_key values (?, ?, ?)", rows)
 
-    def keep_maker(self, domain: str, evaluation: str, words: Iterable[str]) -> None:
-        """Store that a run made a fact out of these words."""
+    def keep_maker(self, domain: str, evaluation: str, digests: Iterable[str]) -> None:
+        """Store that a run made a fact out of these claims."""
         query = "update saying set fact = 1 where evaluation = ? and domain = ? and words = ?"
-        self._reader.change_many(query, [(evaluation, domain, digest) for digest in words])
+        self._reader.change_many(query, [(evaluation, domain, digest) for digest in digests])

@@ -20,7 +20,7 @@ from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.connection import IndexDatabase, Pin, ReplacedError
 from skillvault.vault.index.rows import (
-    TYPED,
+    TABLE_TYPES,
     DamagedRowError,
     File,
     decode,
@@ -43,7 +43,7 @@ select path, type, value from file
 where type in ('Skill', 'Fact', 'Evaluation') and value is not null
 """
 # The skill with the patterns is in no table, because no query needs it.
-_LISTED = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
+_HAS_TABLE = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
 
 
 def find_tip(database: IndexDatabase, git: Git) -> str | None:
@@ -214,8 +214,8 @@ def _find_contradictions(pin: Pin, git: Git) -> Iterator[str]:
 
 def _compare_tables(pin: Pin) -> Iterator[str]:
     """Compare the tables of the kinds with the table of files."""
-    for table, kind in TYPED.items():
-        file_numbers = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
+    for table, kind in TABLE_TYPES.items():
+        file_numbers = f"select n from file where type = ? and ref_id is not null and {_HAS_TABLE}"
         missing_query = f"{file_numbers} except select n from {table}"
         extras = f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
         if pin.rows(missing_query, [kind]) or pin.rows(extras, [kind]):

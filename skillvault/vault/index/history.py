@@ -10,7 +10,8 @@ from skillvault.vault.index.rows import Row
 
 _NEWEST = "order by depth desc, date desc, sha desc"
 # `+c.step` keeps a query from looking up all commits of a step before the few of a record.
-_MADE = "role = 'target' and ref_kind != 'link'"  # a commit may have thousands of links and sources
+# A commit may have thousands of links and sources.
+_IS_TARGET = "role = 'target' and ref_kind != 'link'"
 
 
 class History(Topic):
@@ -22,7 +23,7 @@ class History(Topic):
         rows = self._reader.rows(query)
         skill_by_alias = {alias: name for name, names in rows for alias in names.split("\n")}
         query = "select id from skill where n > 0 and id in {}"
-        for (name,) in list(self._reader.rows_matching(query, skill_by_alias)):
+        for name in self._reader.column_matching(query, skill_by_alias):
             del skill_by_alias[name]
         return skill_by_alias
 
@@ -42,10 +43,8 @@ class History(Topic):
 
     def touched_refs(self, sha: str) -> list[Ref]:
         """Return the records whose files a commit changes, sorted."""
-        query = (
-            "select distinct t.ref_kind, t.ref_id from commits c join touch t on t.c = c.c "
-            "where c.sha = ? order by 1, 2"
-        )
+        query = """select distinct t.ref_kind, t.ref_id
+            from commits c join touch t on t.c = c.c where c.sha = ? order by 1, 2"""
         return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
 
     def parts_of(self, sha: str) -> list[Commit]:
@@ -59,11 +58,9 @@ class History(Topic):
 
     def without_source(self, steps: Collection[str]) -> list[Commit]:
         """Return the commits of these steps that have targets and no sources, newest first."""
-        query = (
-            "select c from commits m where step in {} "
-            "and exists (select 1 from trailer t where t.c = m.c and t.role = 'target') "
-            "and not exists (select 1 from trailer t where t.c = m.c and t.role = 'source')"
-        )
+        query = """select c from commits m where step in {}
+            and exists (select 1 from trailer t where t.c = m.c and t.role = 'target')
+            and not exists (select 1 from trailer t where t.c = m.c and t.role = 'source')"""
         return self._commits(self._reader.rows_matching(query, steps))
 
     def since(self, at: datetime) -> list[Commit]:
@@ -78,19 +75,14 @@ class History(Topic):
 
     def touches_of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
         """Return (id, commit, date, step, subject) for each touch of a record, newest first."""
-        query = (
-            "select t.ref_id, c.sha, c.date, c.step, c.subject from touch t "
-            f"join commits c on c.c = t.c where t.ref_kind = ? {_NEWEST}"
-        )
+        query = f"""select t.ref_id, c.sha, c.date, c.step, c.subject
+            from touch t join commits c on c.c = t.c where t.ref_kind = ? {_NEWEST}"""
         return self._reader.rows(query, [kind])
 
     def makers(self, refs: Iterable[Ref]) -> dict[Ref, str]:
         """Map each record to the first commit of the program that made the record."""
-        query = (
-            "select t.ref_kind, t.ref_id, c.sha from trailer t join commits c on c.c = t.c "
-            "where t.ref_kind = ? and t.ref_id in {} and t.role = 'target' "
-            "order by c.depth desc, c.date desc, c.sha desc"
-        )
+        query = f"""select t.ref_kind, t.ref_id, c.sha from trailer t join commits c on c.c = t.c
+            where t.ref_kind = ? and t.ref_id in {{}} and t.role = 'target' {_NEWEST}"""
         return {Ref(kind, name): sha for kind, name, sha in self._reader.rows_of(query, refs)}
 
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
@@ -99,14 +91,14 @@ class History(Topic):
         The commits come without their sources and links.
         """
         query = "select c from touch where ref_kind = ? and ref_id in {}"
-        return self._commits(self._reader.rows_of(query, self.add_former_names(refs)), _MADE)
+        return self._commits(self._reader.rows_of(query, self.add_former_names(refs)), _IS_TARGET)
 
     def commits_changing(self, ref: Ref) -> list[Commit]:
         """Return the program's commits that made or changed a record, newest first.
 
         The commits come without their sources and links.
         """
-        return self._commits(self._rows_naming(ref, "target"), _MADE)
+        return self._commits(self._rows_naming(ref, "target"), _IS_TARGET)
 
     def commits_using(self, ref: Ref) -> list[Commit]:
         """Return the program's commits that name a record as their source, newest first."""
@@ -118,101 +110,81 @@ class History(Topic):
 
     def commits_of_removed(self) -> list[Commit]:
         """Return the commits that made records which no longer exist, newest first."""
-        query = (
-            "select distinct t.c from gone g cross join trailer t "
-            "on t.ref_kind = g.ref_kind and t.ref_id = g.ref_id and t.role = 'target'"
-        )
+        query = """select distinct t.c from gone g cross join trailer t
+            on t.ref_kind = g.ref_kind and t.ref_id = g.ref_id and t.role = 'target'"""
         return self._commits(self._reader.rows(query))
 
     def withdrawals(self, step: str) -> set[Ref]:
         """Return the missing records whose last commit is one of a step that removed them."""
         missing_refs = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
         query = "select sha from commits where step = ?"
-        step_commits = {sha for (sha,) in self._reader.rows(query, [step])}
+        step_commits = set(self._reader.column(query, [step]))
         mentions = self.last_mentions(missing_refs) if step_commits else {}
-        return {
-            ref for ref, (sha, role) in mentions.items() if role == "source" and sha in step_commits
-        }
+        last_uses = {ref: sha for ref, (sha, role) in mentions.items() if role == "source"}
+        return {ref for ref, sha in last_uses.items() if sha in step_commits}
 
     def first_touches(self, skills: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Map each skill to (commit, step) of the first commit that touches it."""
-        query = (
-            "select t.ref_id, c.sha, c.step from touch t join commits c on c.c = t.c "
-            f"where t.ref_kind = 'skill' and t.ref_id in {{}} {_NEWEST}"
-        )
+        query = f"""select t.ref_id, c.sha, c.step from touch t join commits c on c.c = t.c
+            where t.ref_kind = 'skill' and t.ref_id in {{}} {_NEWEST}"""
         rows = self._reader.rows_matching(query, skills)
         return {name: (sha, step) for name, sha, step in rows}
 
     def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
         """Return the skills that more than one commit touches."""
-        query = (
-            "select ref_id from touch where ref_kind = 'skill' and ref_id in {} "
-            "group by ref_id having count(*) > 1"
-        )
-        return [name for (name,) in self._reader.rows_matching(query, skills)]
+        query = """select ref_id from touch where ref_kind = 'skill' and ref_id in {}
+            group by ref_id having count(*) > 1"""
+        return self._reader.column_matching(query, skills)
 
     def targets_of_day(self, step: str, day: date) -> set[Ref]:
         """Return the records that a step made on a day (UTC), also if they no longer exist."""
         earliest_day = day - timedelta(days=1)  # a commit's date is in its committer's time zone
         query = "select c, date from commits where step = ? and date >= ?"
         dated_commits = self._reader.rows(query, [step, earliest_day.isoformat()])
-        commits = [
-            c for c, at in dated_commits if datetime.fromisoformat(at).astimezone(UTC).date() == day
-        ]
+        days = {c: datetime.fromisoformat(at).astimezone(UTC).date() for c, at in dated_commits}
+        commits = [c for c, commit_day in days.items() if commit_day == day]
         query = "select ref_kind, ref_id from trailer where role = 'target' and c in {}"
         return {Ref(kind, name) for kind, name in self._reader.rows_matching(query, commits)}
 
     def source_ids(self, step: str, ref: Ref) -> set[str]:
         """Return the sources of the commits in which a step made or changed a record."""
-        query = (
-            "select distinct s.ref_id from trailer t "
-            "join commits c on c.c = t.c and +c.step = ? "
-            "join trailer s on s.c = t.c and s.role = 'source' "
-            "where t.ref_kind = ? and t.ref_id = ? and t.role = 'target'"
-        )
-        return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
+        query = """select distinct s.ref_id from trailer t
+            join commits c on c.c = t.c and +c.step = ?
+            join trailer s on s.c = t.c and s.role = 'source'
+            where t.ref_kind = ? and t.ref_id = ? and t.role = 'target'"""
+        return set(self._reader.column(query, [step, ref.kind, ref.id]))
 
     def last_mentions(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
         """Map each record to (the last commit that names the record, `source` or `target`)."""
-        query = (
-            "select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c on c.c = t.c "
-            "where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"
-        )
+        query = """select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c
+            on c.c = t.c where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"""
         rows = self._reader.rows_of(query, refs)
         return {Ref(kind, name): (sha, role) for kind, name, sha, role in rows}
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
         """Return the one of these steps that made or changed a record last."""
-        query = (
-            "select c.step from trailer t join commits c on c.c = t.c "
-            "where t.ref_kind = ? and t.ref_id in (select value from json_each(?)) "
-            "and t.role = 'target' "
-            f"and +c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
-        )
+        query = f"""select c.step from trailer t join commits c on c.c = t.c where t.ref_kind = ?
+            and t.ref_id in (select value from json_each(?)) and t.role = 'target'
+            and +c.step in ({", ".join("?" * len(steps))}) {_NEWEST} limit 1"""
         names = json.dumps([name.id for name in self.add_former_names([ref])])
         step: str | None = self._reader.value(query, [ref.kind, names, *steps])
         return step
 
     def targets_of(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:
         """Yield (source id, id of the existing record that a step made of it), newest first."""
-        query = (
-            "select s.ref_id, t.ref_id from trailer s join commits c on c.c = s.c and +c.step = ? "
-            "join trailer t on t.c = s.c and t.role = 'target' and t.ref_kind = ? "
-            "and exists "
-            "(select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id) "
-            "where s.role = 'source' and s.ref_kind = ? and s.ref_id in {} "
-            "order by c.depth desc, c.date desc, c.sha desc"
-        )
+        query = f"""select s.ref_id, t.ref_id from trailer s
+            join commits c on c.c = s.c and +c.step = ?
+            join trailer t on t.c = s.c and t.role = 'target' and t.ref_kind = ?
+            and exists (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
+            where s.role = 'source' and s.ref_kind = ? and s.ref_id in {{}} {_NEWEST}"""
         yield from self._reader.rows_of(query, sources, prefix=[step, kind])
 
     def _commits(self, rows: Iterable[Row], ends: str = "true") -> list[Commit]:
         """Return the commits of these rows, newest first; `ends` selects their trailers."""
         numbers = {number for (number,) in rows}
         refs: dict[tuple[int, str], list[str]] = {}
-        query = (
-            f"select c, role, ref_kind, ref_id from trailer where {ends} "
-            "and c in {} order by c, role, position"
-        )
+        query = f"""select c, role, ref_kind, ref_id from trailer where {ends} and c in {{}}
+            order by c, role, position"""
         for number, role, kind, name in self._reader.rows_matching(query, numbers):
             refs.setdefault((number, role), []).append(f"{kind}:{name}")
         query = "select depth, date, sha, c, step, subject from commits where c in {}"

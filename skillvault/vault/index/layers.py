@@ -1,6 +1,7 @@
 """Query and index the skills of the other layers: folders outside the vault, and the package.
 
-The vault itself is one layer. A file is read again only if it may have changed.
+The vault itself is one layer. Of skills with one name, the skill of the first layer serves. A file
+is read again only if it may have changed.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,8 +14,7 @@ import msgspec
 from skillvault.model.records import Problem, ShelfSkill, Skill
 from skillvault.vault.files import layers as files
 from skillvault.vault.files import layout
-from skillvault.vault.files.listing import FolderListing
-from skillvault.vault.index import dirty
+from skillvault.vault.files.listing import EMPTY, FolderListing
 from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import DamagedRowError, Row, decode, encode, skill_columns
 from skillvault.vault.search import ranking
@@ -23,10 +23,8 @@ _LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
 _ENCODER = msgspec.msgpack.Encoder()
 _FILE = "select f.position, f.layer, f.path, f.blob, f.value from layer_file f"
 # A skill serves if it is not hidden and no skill of the vault has the same name.
-_SERVES = (
-    "not hidden and not exists "
-    f"(select 1 from skill v where v.id = skill.id and v.shelf = '{layout.SERVED}')"
-)
+_SERVES = f"""not hidden and not exists
+    (select 1 from skill v where v.id = skill.id and v.shelf = '{layout.SERVED}')"""
 
 
 class Layers(Topic):
@@ -46,7 +44,7 @@ class Layers(Topic):
     def unreadable(self) -> list[Problem]:
         """Return the problems of unreadable files."""
         query = "select path, value from layer_file where name is null order by position, path"
-        return [_problem(*row) for row in self._reader.rows(query)]
+        return [_decode_problem(*row) for row in self._reader.rows(query)]
 
     def by_position(self) -> dict[int, list[ShelfSkill]]:
         """Map the position of each layer to all of its skills by path, also hidden ones."""
@@ -58,7 +56,7 @@ class Layers(Topic):
 
     def names(self) -> list[str]:
         """Return the names of all skills, sorted."""
-        return [n for (n,) in self._reader.rows("select id from skill where n < 0 order by id")]
+        return self._reader.column("select id from skill where n < 0 order by id")
 
     def of_name(self, name: str) -> ShelfSkill | None:
         """Return the skill of this name, even if it does not serve."""
@@ -85,7 +83,7 @@ class Layers(Topic):
         """Return True if the skill of this name serves."""
         return bool(self._reader.value("select serves from skill where id = ? and n < 0", [name]))
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
 
     def keep_files(
         self, folders: Sequence[tuple[str, str]], listings: Mapping[str, FolderListing]
@@ -104,21 +102,17 @@ class Layers(Topic):
                 self._move_folder(folder, positions.get(folder))
                 is_changed = True
         for position, (layer, folder) in enumerate(folders):
-            old_listing, listing = old_listings.get(folder), listings[folder]
-            removed_paths = (
-                [path for path in old_listing.files if path not in listing.files]
-                if old_listing
-                else []
-            )
+            old_listing, listing = old_listings.get(folder, EMPTY), listings[folder]
+            removed_paths = [path for path in old_listing.files if path not in listing.files]
             is_changed |= self._remove_files(folder, removed_paths)
-            paths = listing.changed_files(old_listing) if old_listing else list(listing.files)
+            paths = listing.changed_files(old_listing)
             is_changed |= self._read_files(position, layer, folder, paths)
         if listings != old_listings:
             try:
                 value = _ENCODER.encode(listings)
             except UnicodeEncodeError:  # a path is not UTF-8
                 value = _ENCODER.encode({})
-            self._keep("listings", value)
+            self._store_state("listings", value)
         return is_changed
 
     def _move_folder(self, folder: str, position: int | None) -> None:
@@ -146,7 +140,7 @@ class Layers(Topic):
             if isinstance(content, files.ProseFile):
                 is_changed |= self._remove_files(folder, [path] if old_row else [])
                 continue
-            if content is None or (row := _row(content)) == old_row:
+            if content is None or (row := _file_row(content)) == old_row:
                 continue
             add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
             self._reader.change_rows(add, [position, layer, folder, path, *row])
@@ -158,13 +152,11 @@ class Layers(Topic):
 
         The serving skills are added to the search. `state` identifies these layers.
         """
-        query_rows = self._reader.rows
-        files: dict[str, int] = dict(
-            query_rows("select path, max(n) from layer_file group by path")
-        )
-        old_rows = {row[1]: row for row in query_rows("select * from skill where n < 0")}
+        query = "select path, max(n) from layer_file group by path"
+        files: dict[str, int] = dict(self._reader.rows(query))
+        old_rows = {row[1]: row for row in self._reader.rows("select * from skill where n < 0")}
         new_rows = {
-            winner.skill.name: _columns(winner, files[winner.path], winner.skill.name in hidden)
+            winner.skill.name: _skill_row(winner, files[winner.path], winner.skill.name in hidden)
             for winner in winners
         }
         changed_rows = {
@@ -179,9 +171,9 @@ class Layers(Topic):
         add = f"insert into skill values ({', '.join('?' * 20)})"
         self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
         self._update_serving()
-        self._keep("layers", state)
+        self._store_state("layers", state)
         names = sorted(old_rows.keys() ^ new_rows.keys())
-        self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", names))
+        self._reader.change(lambda _, queues: queues.mark("beside", names))
 
     def _update_serving(self) -> None:
         """Update which skills serve and can be searched."""
@@ -196,11 +188,11 @@ class Layers(Topic):
         rows = [(int(not status), name) for name, status in serving_by_name.items()]
         self._reader.change_many(query, rows)
 
-    def _keep(self, name: str, value: bytes | str | None) -> None:
+    def _store_state(self, name: str, value: bytes | str | None) -> None:
         self._reader.change_rows("insert or replace into state values (?, ?)", [name, value])
 
 
-def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes | None]:
+def _file_row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes | None]:
     """Return the columns (blob, name, value) of a file."""
     if isinstance(content, Problem):
         return None, None, encode(content)
@@ -211,16 +203,14 @@ def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes |
     return content.blob, content.skill.name, value
 
 
-def _columns(winner: ShelfSkill, file: int, hidden: bool) -> Row:
+def _skill_row(winner: ShelfSkill, file: int, hidden: bool) -> Row:
     """Return a row of `skill` without its `serves`."""
-    return (
-        -file,
-        *skill_columns(winner.skill.name, "", winner.skill, winner.blob, layer=winner.layer),
-        int(hidden),
-    )
+    skill = winner.skill
+    columns = skill_columns(skill.name, "", skill, winner.blob, layer=winner.layer)
+    return (-file, *columns, int(hidden))
 
 
-def _problem(path: str, value: bytes | None) -> Problem:
+def _decode_problem(path: str, value: bytes | None) -> Problem:
     if value is None:  # its path is not UTF-8
         return Problem(path, None, "not-text", "cannot be read; rename it")
     return cast("Problem", decode("Problem", value))

@@ -7,18 +7,17 @@ from typing import NamedTuple
 
 from skillvault.model.decision_outcomes import Claim, claim_of, select_receipts
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
-from skillvault.vault.index.reader import FILES, Reader, Topic
+from skillvault.vault.index.reader import FILE_ROWS, Reader, Topic
 from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import domains_of, group, micros, moment, words
 from skillvault.vault.search import ranking
 
 # A trusted outcome is compared with trusted outcomes, any other with all.
-_COMPARED: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
-HAS_EVALUATION = (
-    "o.counts and exists (select 1 from file e "
-    "where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"
-)
-EVALUATED = f"trust = 'local' and {HAS_EVALUATION}"
+_COMPARISON: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
+HAS_EVALUATION = """o.counts and exists (select 1 from file e
+    where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"""
+_OUTCOME_FILES = f"{FILE_ROWS} join outcome o on f.n = o.n"
+_IS_TRUSTED_EVALUATION = f"trust = 'local' and {HAS_EVALUATION}"
 
 
 class Outcomes(Folder[Outcome]):
@@ -29,95 +28,81 @@ class Outcomes(Folder[Outcome]):
 
     def domains(self, trust: Trust) -> frozenset[str]:
         """Return the domains that an outcome of this trust is compared with."""
-        query = domains_of("outcome", _COMPARED[trust])
-        return frozenset(domain for (domain,) in self._reader.rows(query))
+        query = domains_of("outcome", _COMPARISON[trust])
+        return frozenset(self._reader.column(query))
 
     def actions(self, domain: str) -> list[str]:
         """Return the actions of a domain's outcomes, by name."""
-        query = (
-            "select distinct action from outcome where domain = ? and action != '' order by action"
-        )
-        return [action for (action,) in self._reader.rows(query, [domain])]
+        query = "select distinct action from outcome where domain = ? and action != '' order by 1"
+        return self._reader.column(query, [domain])
 
     def target_subjects(self, domain: str, targets: Collection[str]) -> list[tuple[str, str]]:
         """Return (action, target) of a domain's outcomes on any of these targets."""
         if not targets:
             return []
-        query = (
-            "with done (action) as (select distinct action from outcome where domain = ?) "
-            "select distinct o.action, o.target from done join outcome o "
-            "on o.domain = ? and o.action = done.action and o.target in {}"
-        )
+        query = """with done (action) as (select distinct action from outcome where domain = ?)
+            select distinct o.action, o.target from done
+            join outcome o on o.domain = ? and o.action = done.action and o.target in {}"""
         return list(self._reader.rows_matching(query, targets, prefix=[domain, domain]))
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
         """Return the time of the latest trusted outcome, of a domain or of all."""
         names = [domain] if domain is not None else sorted(self.domains("local"))
-        query = (
-            "select at from outcome where domain = ? and trust = 'local' order by at desc limit 1"
-        )
-        times = [at for name in names for (at,) in self._reader.rows(query, [name])]
+        query = """select at from outcome where domain = ? and trust = 'local'
+            order by at desc limit 1"""
+        times = [at for name in names for at in self._reader.column(query, [name])]
         return moment(max(times)) if times else None
 
     def ids_by_domain(self, outcomes: Iterable[str]) -> dict[str, set[str]]:
         """Group these outcomes by domain."""
         query = "select distinct domain, id from outcome where id in {}"
-        ids: dict[str, set[str]] = {}
-        for domain, outcome_id in sorted(self._reader.rows_matching(query, outcomes)):
-            ids.setdefault(domain, set()).add(outcome_id)
-        return ids
+        rows = sorted(self._reader.rows_matching(query, outcomes))
+        return {domain: set(ids) for domain, ids in group(rows).items()}
 
     def since(self, domain: str, at: datetime, trust: Trust | None = "local") -> list[str]:
         """Return the evaluated outcomes of a domain since a time, latest first.
 
         With `trust` None, the outcomes have any trust.
         """
-        query = (
-            "select distinct o.id, o.at from outcome o where o.domain = ? and o.at >= ? "
-            f"and (? is null or o.trust = ?) and {HAS_EVALUATION} order by o.at desc, o.id desc"
-        )
-        return [name for name, _ in self._reader.rows(query, [domain, micros(at), trust, trust])]
+        query = f"""select distinct o.id, o.at from outcome o where o.domain = ? and o.at >= ?
+            and (? is null or o.trust = ?) and {HAS_EVALUATION} order by o.at desc, o.id desc"""
+        return self._reader.column(query, [domain, micros(at), trust, trust])
 
     def domain_subjects(self, domain: str) -> list[tuple[str, str, str | None]]:
         """Return (id, action, target) of a domain's evaluated outcomes."""
-        query = (
-            "select distinct o.id, o.action, o.target from outcome o "
-            f"where o.domain = ? and {HAS_EVALUATION} order by o.id"
-        )
+        query = f"""select distinct o.id, o.action, o.target
+            from outcome o where o.domain = ? and {HAS_EVALUATION} order by o.id"""
         return self._reader.rows(query, [domain])
 
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
         """Return the outcomes with these event ids."""
-        return self._reader.records(
-            self._reader.rows_matching(_outcome_query("event in {}"), events), Outcome
-        )
+        rows = self._reader.rows_matching(f"{_OUTCOME_FILES} where event in {{}}", events)
+        return self._reader.records(rows, Outcome)
 
     def by_event_prefix(self, prefix: str) -> list[Outcome]:
         """Return the outcomes whose event ids begin with this text."""
-        rows = self._reader.rows(
-            _outcome_query("event >= ? and event < ?"), [prefix, f"{prefix}\U0010ffff"]
-        )
-        return self._reader.records(rows, Outcome)
+        return self._where("event >= ? and event < ?", prefix, f"{prefix}\U0010ffff")
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
         """Map each outcome to its status."""
-        return dict(
-            self._reader.rows_matching("select id, status from outcome where id in {}", ids)
-        )
+        query = "select id, status from outcome where id in {}"
+        return dict(self._reader.rows_matching(query, ids))
 
     def by_session(self, session: str, trust: Trust) -> list[Outcome]:
         """Return the outcomes of a session with this trust, oldest first."""
-        rows = self._reader.rows(_outcome_query("session = ? and trust = ?"), [session, trust])
-        return sorted(self._reader.records(rows, Outcome), key=lambda outcome: outcome.order)
+        outcomes = self._where("session = ? and trust = ?", session, trust)
+        return sorted(outcomes, key=lambda outcome: outcome.order)
 
     def quoting(self, scope: str) -> list[Outcome]:
         """Return the outcomes of a repository or domain that quote a person's next words."""
-        rows = self._reader.rows(_outcome_query("scope = ?"), [scope])
-        return list(self._reader.records(rows, Outcome))
+        return self._where("scope = ?", scope)
 
     def by_decision(self, decision: str) -> list[Outcome]:
         """Return the outcomes of a decision; an outcome without a decision has its own id there."""
-        rows = self._reader.rows(_outcome_query("decision = ?"), [decision])
+        return self._where("decision = ?", decision)
+
+    def _where(self, condition: str, *values: str) -> list[Outcome]:
+        rows = self._reader.rows(f"{_OUTCOME_FILES} where {condition}", values)
         return self._reader.records(rows, Outcome)
 
     def ends(self, decision: str) -> list[Claim]:
@@ -127,39 +112,34 @@ class Outcomes(Folder[Outcome]):
     def overruled_ids(self, ids: Iterable[str]) -> set[str]:
         """Return the outcomes that do not count, because another outcome of the decision does."""
         query = "select id from outcome where not counts and id in {}"
-        return {name for (name,) in self._reader.rows_matching(query, ids)}
+        return set(self._reader.column_matching(query, ids))
 
     def failures_without_lesson(self, ids: Iterable[str]) -> list[Outcome]:
         """Return the failed outcomes of these decisions that count and have no lesson, by time."""
-        query = (
-            f"{FILES} join outcome o on f.n = o.n join outcome said on said.decision = o.decision "
-            "and said.agent is o.agent and said.trust = o.trust "
-            "where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {}"
-        )
+        query = f"""{_OUTCOME_FILES} join outcome said
+            on said.decision = o.decision and said.agent is o.agent and said.trust = o.trust
+            where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {{}}"""
         outcomes = self._reader.records(self._reader.rows_matching(query, ids), Outcome)
         failures = {outcome.id: outcome for outcome in outcomes if outcome.lesson is None}
         return sorted(failures.values(), key=lambda outcome: outcome.order)
 
     def untrusted_ids(self, ids: Iterable[str]) -> set[str]:
         """Return the untrusted records among these outcomes and recommendations."""
-        names = list(ids)
-        tables = ("outcome", "recommendation")
-        queries = (f"select id from {t} where trust = 'untrusted' and id in {{}}" for t in tables)
-        return {name for query in queries for (name,) in self._reader.rows_matching(query, names)}
+        query = """select id from
+            (select id, trust from outcome union all select id, trust from recommendation)
+            where trust = 'untrusted' and id in {}"""
+        return set(self._reader.column_matching(query, ids))
 
     def count_evaluated(self, domain: str) -> int:
         """Return the number of a domain's trusted and evaluated outcomes."""
-        query = f"select count(*) from outcome o where domain = ? and {EVALUATED}"
+        query = f"select count(*) from outcome o where domain = ? and {_IS_TRUSTED_EVALUATION}"
         return int(self._reader.value(query, [domain]))
 
     def latest_evaluated(self, domain: str, count: int) -> list[str]:
         """Return the ids of the latest trusted and evaluated outcomes of a domain, oldest first."""
-        query = (
-            f"select id from outcome o where domain = ? and {EVALUATED} "
-            "order by at desc, id desc limit ?"
-        )
-        rows = self._reader.rows(query, [domain, count])
-        return [name for (name,) in reversed(rows)]
+        query = f"""select id from outcome o where domain = ? and {_IS_TRUSTED_EVALUATION}
+            order by at desc, id desc limit ?"""
+        return self._reader.column(query, [domain, count])[::-1]
 
     def actions_of(self, outcomes: Iterable[str]) -> list[tuple[str, str]]:
         """Return each (domain, action) of the trusted outcomes among these."""
@@ -181,9 +161,9 @@ class Outcomes(Folder[Outcome]):
             # The full-text table may split a word with other letters differently.
             terms = [f'"{word}"' for word in words(name) if word.isascii()]
             if not terms:
-                ids.update(name for (name,) in self._reader.rows("select id from outcome"))
+                ids.update(self._reader.column("select id from outcome"))
             elif all(map(occurs, terms)):
-                ids.update(name for (name,) in self._reader.rows(query, [" AND ".join(terms)]))
+                ids.update(self._reader.column(query, [" AND ".join(terms)]))
         return ids
 
 
@@ -201,7 +181,7 @@ class Recommendations(Topic):
 
     def by_decision(self, decision: str) -> list[Recommendation]:
         """Return the recommendations for a decision, to any agent."""
-        query = f"{FILES} join recommendation r on f.n = r.n where r.decision = ? order by r.id"
+        query = f"{FILE_ROWS} join recommendation r on f.n = r.n where r.decision = ? order by r.id"
         return self._reader.records(self._reader.rows(query, [decision]), Recommendation)
 
     def latest_decisions(self, prefix: str, limit: int) -> list[str]:
@@ -212,7 +192,7 @@ class Recommendations(Topic):
         )
         query = f"select decision from ({union}) group by decision order by max(at) desc limit ?"
         values = [len(prefix), prefix]
-        return [name for (name,) in self._reader.rows(query, [*values, *values, limit])]
+        return self._reader.column(query, [*values, *values, limit])
 
     def tasks(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
         """Map each outcome to its own task or to the task of its recommendation."""
@@ -229,20 +209,18 @@ class Recommendations(Topic):
         """Map each outcome to the task in the latest receipt of its decision."""
         receipts = self._receipts({decision for decision, _ in outcomes.values()})
         ends = _ends(self._reader, receipts)
-        tasks: dict[str, str] = {}
-        for name, (decision, claim) in outcomes.items():
+        return {
+            name: receipt.task
+            for name, (decision, claim) in outcomes.items()
             for receipt in select_receipts(
                 claim, receipts.get(decision, ()), ends.get(decision, ())
-            ):
-                tasks[name] = receipt.task
-        return tasks
+            )
+        }
 
     def _receipts(self, decisions: Iterable[str]) -> dict[str, list[ReceiptRow]]:
         """Map each decision to its receipts that name a task, oldest first."""
-        query = (
-            "select decision, agent, trust, at, task from recommendation "
-            "where decision in {} and task != '' order by id"
-        )
+        query = """select decision, agent, trust, at, task
+            from recommendation where decision in {} and task != '' order by id"""
         return group(
             (decision, ReceiptRow(agent, trust, moment(at), task))
             for decision, agent, trust, at, task in self._reader.rows_matching(query, decisions)
@@ -251,20 +229,14 @@ class Recommendations(Topic):
 
 def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
     """Map each decision to its trusted outcomes as claims, oldest first."""
-    query = (
-        "select decision, agent, at from outcome where decision in {} and trust = 'local' "
-        "and action != '' order by at, id"
-    )
+    query = """select decision, agent, at
+        from outcome where decision in {} and trust = 'local' and action != '' order by at, id"""
     rows = reader.rows_matching(query, decisions)
     return group((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
 
 
-def _outcome_query(condition: str) -> str:
-    return f"{FILES} join outcome o on f.n = o.n where {condition}"
-
-
 _OUTCOMES = "select id, at, task, decision, trust, agent from outcome where id in {}"
-_APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
+_IS_APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
 
 
 class Tasks(Topic):
@@ -286,26 +258,22 @@ class Tasks(Topic):
 
     def latest_behind(self, name: str, limit: int) -> set[str]:
         """Return the latest outcomes behind a skill, at most `limit` for each of its sources."""
-        links = (
-            "from link where target_kind = ? and target_id = ? and type != 'contradicted' "
-            "and source_kind"
-        )
+        links = """from link where target_kind = ? and target_id = ?
+            and type != 'contradicted' and source_kind"""
         made_of = f"select source_kind, source_id {links} in ('fact', 'skill')"
         query = f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
         outcomes: set[str] = set()
         targets = [("skill", name)]
         for target in targets:  # the loop appends targets
-            outcomes |= {source for (source,) in self._reader.rows(query, target)}
+            outcomes |= set(self._reader.column(query, target))
             targets += [row for row in self._reader.rows(made_of, target) if row not in targets]
         return outcomes
 
     def latest_users(self, skill: str, limit: int) -> set[str]:
         """Return the latest `limit` outcomes that applied a skill."""
-        query = (
-            f"select u.outcome from used u where {_APPLIED} and u.skill = ? "
-            f"order by u.outcome desc limit {limit:d}"
-        )
-        return {outcome for (outcome,) in self._reader.rows(query, [skill])}
+        query = f"""select u.outcome from used u where {_IS_APPLIED} and u.skill = ?
+            order by u.outcome desc limit ?"""
+        return set(self._reader.column(query, [skill, limit]))
 
     def keep_tasks(self, tasks: Mapping[str, str]) -> None:
         """Replace the tasks by which a search finds skills; "" removes them."""

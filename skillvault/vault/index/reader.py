@@ -11,32 +11,31 @@ from skillvault.model.errors import GitError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Problem, Record, Ref
 from skillvault.vault.files.work_tree import parse_record
-from skillvault.vault.index.dirty import Marks
+from skillvault.vault.index.queues import Queues
 from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bind, decode, read_value
 from skillvault.vault.search import ranking
 
 _R = TypeVar("_R", bound=Record)
 _Value = TypeVar("_Value")
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 Blobs = Callable[[Iterable[str]], Mapping[str, bytes]]
 
 _POLICY = msgspec.msgpack.Decoder(Policy)
-_BLOB = 40  # characters of a blob's id
+_ID_CHARACTERS = 40  # of a blob
 _CHUNK = 500  # values in one query
 
-FILE = "select path, blob, type, value from file"
-FILES = "select f.path, f.blob, f.type, f.value from file f"
+FILE_ROWS = "select f.path, f.blob, f.type, f.value from file f"
 
 
 class Rows(ABC):
     """A source of rows: the index, or a pinned state of it."""
 
     @abstractmethod
-    def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+    def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run work on the database; if the database is unusable, rebuild it and run again."""
 
     @abstractmethod
-    def change(self, work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
+    def change(self, work: Callable[[sqlite3.Connection, Queues], _Result]) -> _Result:
         """Change derived data; others see the change after it is saved."""
 
     @abstractmethod
@@ -84,8 +83,8 @@ class Rows(ABC):
         value_list = list(values)
         for start in range(0, len(value_list), _CHUNK):
             chunk = value_list[start : start + _CHUNK]
-            marks = ",".join("?" * len(chunk))
-            yield from self.rows(query.format(f"({marks})"), [*prefix, *chunk])
+            placeholders = ",".join("?" * len(chunk))
+            yield from self.rows(query.format(f"({placeholders})"), [*prefix, *chunk])
 
     def rows_of(
         self, query: str, refs: Iterable[Ref], *, prefix: Sequence[Any] = ()
@@ -97,21 +96,30 @@ class Rows(ABC):
         for kind, names in ids.items():
             yield from self.rows_matching(query, names, prefix=[*prefix, kind])
 
+    def column(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return the first value of each row of one query."""
+        return [value for value, *_ in self.rows(query, values)]
+
+    def column_matching(
+        self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
+    ) -> list[Any]:
+        """Return the first value of each row that `rows_matching` yields."""
+        return [value for value, *_ in self.rows_matching(query, values, prefix=prefix)]
+
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
         """Return the first value of the first row, or None."""
-        rows = self.rows(query, values)
-        return rows[0][0] if rows else None
+        return next(iter(self.column(query, values)), None)
 
     def policy(self, blob: str) -> Policy | None:
         """Return the stored policy if it belongs to this blob of vault.yaml, or None."""
-        stored_policy = self.kept_policy()
+        stored_policy = self.stored_policy()
         return stored_policy[1] if stored_policy and stored_policy[0] == blob else None
 
-    def kept_policy(self) -> tuple[str, Policy] | None:
+    def stored_policy(self) -> tuple[str, Policy] | None:
         """Return (blob, policy) of the last readable vault.yaml, or None."""
 
         def decode_policy(value: bytes) -> tuple[str, Policy]:
-            return value[:_BLOB].decode(), _POLICY.decode(value[_BLOB:])
+            return value[:_ID_CHARACTERS].decode(), _POLICY.decode(value[_ID_CHARACTERS:])
 
         query = "select name, value from state where name = 'policy'"
         return self.decode_values(query, decode_policy).get("policy")
@@ -128,6 +136,8 @@ class Reader:
         self.rows = source.rows
         self.rows_matching = source.rows_matching
         self.rows_of = source.rows_of
+        self.column = source.column
+        self.column_matching = source.column_matching
         self.value = source.value
         self.change = source.change
         self.blobs = blobs
@@ -178,7 +188,7 @@ class Reader:
 
 
 class Topic:
-    """A group of queries about one topic."""
+    """A group of queries about one topic, such as the links or the uses of skills."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -22,7 +22,7 @@ from skillvault.model.records import (
 )
 from skillvault.model.skill_evidence import TRIED, TryLines
 from skillvault.vault.files.work_tree import Key
-from skillvault.vault.index.reader import FILE, Reader, Topic
+from skillvault.vault.index.reader import FILE_ROWS, Reader, Topic
 from skillvault.vault.index.rows import (
     DamagedRowError,
     Parsed,
@@ -56,10 +56,8 @@ class Folder(Mapping[str, _R], Generic[_R]):
         return (name for name, _ in self._pages())
 
     def __len__(self) -> int:
-        query = (
-            "select count(distinct ref_id) from file "
-            "where top = ? and ref_id is not null and type = ?"
-        )
+        query = """select count(distinct ref_id) from file
+            where top = ? and ref_id is not null and type = ?"""
         return int(self._reader.value(query, [self._top, self._kind.__name__]))
 
     def values(self) -> ValuesView[_R]:
@@ -68,17 +66,13 @@ class Folder(Mapping[str, _R], Generic[_R]):
 
     def get_many(self, names: Iterable[str]) -> dict[str, _R]:
         """Return the existing records of these ids."""
-        query = (
-            "select ref_id, path, blob, type, value from file "
-            "where top = ? and ref_id in {} order by ref_id, path"
-        )
+        query = """select ref_id, path, blob, type, value from file
+            where top = ? and ref_id in {} order by ref_id, path"""
         return dict(self._read(self._reader.rows_matching(query, names, prefix=[self._top])))
 
     def _pages(self) -> Iterator[tuple[str, _R]]:
-        query = (
-            "select ref_id, path, blob, type, value from file where top = ? and ref_id > ? "
-            f"order by ref_id, path limit {_PAGE}"
-        )
+        query = f"""select ref_id, path, blob, type, value from file
+            where top = ? and ref_id > ? order by ref_id, path limit {_PAGE}"""
         last_id = ""
         while rows := self._reader.rows(query, [self._top, last_id]):
             last_id = rows[-1][0]
@@ -109,14 +103,13 @@ class Records(Topic):
 
     def path_of(self, ref: Ref) -> str | None:
         """Return the path of a record, or None."""
-        query = "select path from file where ref_kind = ? and ref_id = ? order by path limit 1"
         if ref.kind == "link":
-            query = (
-                "select path from link l join file on file.n = l.file "
-                "where ? = 'link' and l.id = ? order by path limit 1"
-            )
-        path: str | None = self._reader.value(query, [ref.kind, ref.id])
-        return path
+            query = "select path from link l join file on file.n = l.file where l.id = ?"
+            paths = self._reader.column(f"{query} order by path limit 1", [ref.id])
+        else:
+            query = "select path from file where ref_kind = ? and ref_id = ? order by path limit 1"
+            paths = self._reader.column(query, [ref.kind, ref.id])
+        return next(iter(paths), None)
 
     def read_tries(self, name: str) -> tuple[str, ...]:
         """Return the tries of a served guide, one for each line of its file of tries."""
@@ -128,27 +121,23 @@ class Records(Topic):
     def existing(self, refs: Iterable[Ref]) -> set[Ref]:
         """Return the records that exist."""
         ref_list = list(refs)
-        links = [ref for ref in ref_list if ref.kind == "link"]
-        file_refs = [ref for ref in ref_list if ref.kind != "link"]
+        links = [ref.id for ref in ref_list if ref.kind == "link"]
+        link_ids = self._reader.column_matching("select id from link where id in {}", links)
         query = "select ref_kind, ref_id from file where ref_kind = ? and ref_id in {}"
-        rows = [*self._reader.rows_of(query, file_refs)]
-        rows += self._reader.rows_of(
-            "select 'link', id from link where ? = 'link' and id in {}", links
-        )
-        return {Ref(*row) for row in rows}
+        rows = self._reader.rows_of(query, (ref for ref in ref_list if ref.kind != "link"))
+        return {Ref(*row) for row in rows} | {Ref("link", name) for name in link_ids}
 
     def with_prefix(self, kind: RecordKind, prefix: str) -> list[Ref]:
         """Return the records of a kind whose id begins with a text."""
         end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        query = (
-            "select distinct ref_id from file "
-            "where ref_kind = ? and ref_id >= ? and ref_id < ? order by ref_id"
-        )
         if kind == "link":
-            query = (
-                "select distinct id from link where ? = 'link' and id >= ? and id < ? order by id"
-            )
-        return [Ref(kind, name) for (name,) in self._reader.rows(query, [kind, prefix, end])]
+            query = "select distinct id from link where id >= ? and id < ? order by id"
+            names = self._reader.column(query, [prefix, end])
+        else:
+            query = """select distinct ref_id from file
+                where ref_kind = ? and ref_id >= ? and ref_id < ? order by ref_id"""
+            names = self._reader.column(query, [kind, prefix, end])
+        return [Ref(kind, name) for name in names]
 
     def count_by_folder(self) -> dict[str, int]:
         """Map each folder to the number of its records."""
@@ -157,21 +146,16 @@ class Records(Topic):
 
     def by_path(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """Map each path to its record, or to the problem with the record."""
-        query = f"{FILE} where type is not null and path in {{}}"
-        return {
-            row[0]: self._reader.parse_row(row) for row in self._reader.rows_matching(query, paths)
-        }
+        query = f"{FILE_ROWS} where type is not null and path in {{}}"
+        rows = self._reader.rows_matching(query, paths)
+        return {row[0]: self._reader.parse_row(row) for row in rows}
 
     def by_blob(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
         """Map (path, blob) to its record, for the pairs that the vault has."""
         blobs = dict(keys)
-        query = f"{FILE} where type is not null and path in {{}}"
+        query = f"{FILE_ROWS} where type is not null and path in {{}}"
         rows = self._reader.rows_matching(query, blobs)
-        return {
-            (path, blob): self._reader.parse_row((path, blob, *values))
-            for path, blob, *values in rows
-            if blobs[path] == blob
-        }
+        return {row[:2]: self._reader.parse_row(row) for row in rows if blobs[row[0]] == row[1]}
 
 
 def parse_ref(key: str) -> Ref:
@@ -189,7 +173,7 @@ class Answers(Folder[Answer]):
     def about(self, subject: str) -> list[Answer]:
         """Return the answers about a subject, by key."""
         query = "select id from answer where subject = ? order by id"
-        return list(self.get_many(name for (name,) in self._reader.rows(query, [subject])).values())
+        return list(self.get_many(self._reader.column(query, [subject])).values())
 
     def count_of_session(self, session: str) -> int:
         """Return the number of answers that a session gave."""
@@ -210,7 +194,7 @@ class Sessions(Folder[Session]):
     def domains_of(self, trust: Trust) -> frozenset[str]:
         """Return the domains of the sessions with which a session of this trust is compared."""
         query = "select distinct domain from session where trust in ('local', ?)"
-        return frozenset(domain for (domain,) in self._reader.rows(query, [trust]))
+        return frozenset(self._reader.column(query, [trust]))
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
         """Return the end of the latest trusted session, of a domain or of all."""
@@ -221,22 +205,18 @@ class Sessions(Folder[Session]):
 
     def of_outcome(self, outcome: str) -> list[str]:
         """Return the ids of the sessions that an outcome names as its source."""
-        query = (
-            "select s.id from outcome o join session s on s.name = o.session "
-            "where o.id = ? and s.trust = o.trust order by s.id"
-        )
-        return [name for (name,) in self._reader.rows(query, [outcome])]
+        query = """select s.id from outcome o join session s on s.name = o.session
+            where o.id = ? and s.trust = o.trust order by s.id"""
+        return self._reader.column(query, [outcome])
 
     def behind(self, skill: str) -> list[str]:
         """Return the ids of the sessions from which a skill was distilled, also through merges."""
-        query = (
-            "with recursive line (id) as (select ? union select l.source_id from line "
-            "join link l on l.target_id = line.id where l.type = 'merged' "
-            "and l.target_kind = 'skill' and l.source_kind = 'skill') "
-            "select distinct l.source_id from line join link l on l.target_id = line.id "
-            "where l.target_kind = 'skill' and l.source_kind = 'session' order by 1"
-        )
-        return [name for (name,) in self._reader.rows(query, [skill])]
+        query = """with recursive line (id) as (select ?
+            union select l.source_id from line join link l on l.target_id = line.id
+            where l.type = 'merged' and l.target_kind = 'skill' and l.source_kind = 'skill')
+            select distinct l.source_id from line join link l on l.target_id = line.id
+            where l.target_kind = 'skill' and l.source_kind = 'session' order by 1"""
+        return self._reader.column(query, [skill])
 
 
 _LINK = "select id, type, source_kind, source_id, target_kind, target_id, at, metadata from link"
@@ -257,8 +237,7 @@ class Links(Topic, Mapping[str, Link]):
         return self.get_many([name])[name]
 
     def __iter__(self) -> Iterator[str]:
-        rows = self._reader.rows("select distinct id from link order by id")
-        return (name for (name,) in rows)
+        return iter(self._reader.column("select distinct id from link order by id"))
 
     def __len__(self) -> int:
         return int(self._reader.value("select count(distinct id) from link"))
@@ -298,10 +277,8 @@ class Links(Topic, Mapping[str, Link]):
 
     def path_of_list(self, owner: Ref) -> str | None:
         """Return the path of a list with links of a record, or None."""
-        query = (
-            "select f.path from link l join file f on f.n = l.file "
-            "where l.{0}_id = ? and l.{0}_kind = ? {1} order by f.path limit 1"
-        )
+        query = """select f.path from link l join file f on f.n = l.file
+            where l.{0}_id = ? and l.{0}_kind = ? {1} order by f.path limit 1"""
         ends = [query.format("source", ""), query.format("target", "and l.source_kind = 'origin'")]
         paths = (self._reader.value(query, [owner.id, owner.kind]) for query in ends)
         return next(filter(None, paths), None)
@@ -313,34 +290,27 @@ class Links(Topic, Mapping[str, Link]):
 
     def source_ids(self, target: Ref, link_type: str) -> list[str]:
         """Return the ids of the records with a link of a type to a record, sorted."""
-        query = (
-            "select source_id from link where target_kind = ? and target_id = ? and type = ? "
-            "order by source_kind, source_id"
-        )
-        return [name for (name,) in self._reader.rows(query, [target.kind, target.id, link_type])]
+        query = """select source_id from link
+            where target_kind = ? and target_id = ? and type = ? order by source_kind, source_id"""
+        return self._reader.column(query, [target.kind, target.id, link_type])
 
     def sources_among(self, refs: Iterable[Ref], target: Ref) -> set[str]:
         """Return the ids of the records that have a link to `target`."""
-        query = (
-            "select source_id from link where target_kind = ? and target_id = ? "
-            "and source_kind = ? and source_id in {}"
-        )
+        query = """select source_id from link
+            where target_kind = ? and target_id = ? and source_kind = ? and source_id in {}"""
         rows = self._reader.rows_of(query, refs, prefix=[target.kind, target.id])
         return {name for (name,) in rows}
 
     def merge_targets(self, refs: Iterable[Ref]) -> dict[str, str]:
         """Map each skill to the evolved skill that it was merged into."""
-        query = (
-            "select source_id, target_id from link "
-            "where type = 'merged' and source_kind = ? and source_id in {} order by id"
-        )
+        query = """select source_id, target_id from link
+            where type = 'merged' and source_kind = ? and source_id in {} order by id"""
         return dict(self._reader.rows_of(query, refs))
 
     def ends(self) -> dict[str, LinkEnds]:
         """Return the type and the ends of every link, by id."""
-        query = (
-            "select id, type, source_kind, source_id, target_kind, target_id from link order by id"
-        )
+        query = """select id, type, source_kind, source_id, target_kind, target_id
+            from link order by id"""
         return {
             link_id: LinkEnds(link_type, Ref(kind, source), Ref(target_kind, target))
             for link_id, link_type, kind, source, target_kind, target in self._reader.rows(query)

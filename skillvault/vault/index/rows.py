@@ -1,4 +1,7 @@
-"""Convert records to rows of the index, and rows to records."""
+"""Convert records to rows of the index, and rows to records.
+
+Values for SQLite are escaped here, too, because a path may hold bytes that are not UTF-8.
+"""
 
 import json
 import re
@@ -27,13 +30,13 @@ KINDS: dict[str, type[Parsed]] = {
     kind.__name__: kind for kind in (*get_args(records.Record), records.Problem, TryLines)
 }
 # The type of the records in each table; an outcome has a row in two tables.
-TYPED: Mapping[str, str] = {
+TABLE_TYPES: Mapping[str, str] = {
     "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
     "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
     "answer": "Answer", "correction": "Correction",
 }  # fmt: skip
 # True if one of the names in a column is the value; see `join_names`.
-LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
+COLUMN_HAS_NAME = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _DECODERS = {kind.__name__: msgspec.msgpack.Decoder(kind) for kind in (*KINDS.values(), TryLines)}
@@ -46,9 +49,10 @@ _NAMES = b"".join(
         *(records.JudgeInfo, records.Evaluation),
     )
 )
-_WINDOW, _MEMORY = -13, 6  # of zlib; larger values take longer to set up than a record to compress
+# Larger values take longer to set up than a record to compress.
+_ZLIB_WINDOW, _ZLIB_MEMORY = -13, 6
 _WORD = re.compile(r"[^\W_]+")
-_UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
+_RAW_BYTE, _ESCAPED_BYTE = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
 
 
 def is_indexed(path: str) -> bool:
@@ -93,12 +97,12 @@ def encode(value: Parsed) -> bytes | None:
 
 
 def _compress(data: bytes) -> bytes:
-    compressor = zlib.compressobj(wbits=_WINDOW, memLevel=_MEMORY, zdict=_NAMES)
+    compressor = zlib.compressobj(wbits=_ZLIB_WINDOW, memLevel=_ZLIB_MEMORY, zdict=_NAMES)
     return compressor.compress(data) + compressor.flush()
 
 
 def _decompress(data: bytes) -> bytes:
-    return zlib.decompressobj(_WINDOW, zdict=_NAMES).decompress(data)
+    return zlib.decompressobj(_ZLIB_WINDOW, zdict=_NAMES).decompress(data)
 
 
 def is_searchable(path: str) -> bool:
@@ -138,20 +142,12 @@ def typed_rows(
     match record:
         case records.Outcome():
             source, decision = record.source, record.decision
-            origin_values = (
-                record.trust,
-                micros(record.occurred_at),
-                record.event_id,
-                source.session,
-            )
+            at = micros(record.occurred_at)
+            origin_values = (record.trust, at, record.event_id, source.session)
             # A decision without an id gets the id of its outcome.
-            decision_values = (
-                decision.id or ref.id,
-                record.result.status,
-                decision.task,
-                source.agent,
-                scope_of(record) if record.result.next_words else None,
-            )
+            decision_id, status = decision.id or ref.id, record.result.status
+            scope = scope_of(record) if record.result.next_words else None
+            decision_values = (decision_id, status, decision.task, source.agent, scope)
             # It counts until another outcome of its decision is indexed.
             yield "outcome", ref.id, *record.subject, *origin_values, *decision_values, True
             # Columns that assign the decision to an episode.
@@ -164,9 +160,7 @@ def typed_rows(
         case records.Fact():
             columns = (ref.id, record.domain, record.trust, record.supersedes, record.kind)
             yield "fact", *columns, record.review_by
-        case records.Skill() if (
-            ref.id != records.LEARNED
-        ):  # the skill with the patterns is in no table
+        case records.Skill() if ref.id != records.LEARNED:  # the patterns are in no table
             yield "skill", *skill_columns(ref.id, top, record, blob), False, top == layout.SERVED
         case records.Recommendation():
             values = (record.decision, record.trust, record.task, record.agent)
@@ -213,13 +207,12 @@ def skill_columns(
     return (
         *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
         *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags, formerly),
-        *((counts.times_applied, counts.success_rate) if counts else (None, None)),
-        layer,
-    )
+        *((counts.times_applied, counts.success_rate) if counts else (None, None)), layer,
+    )  # fmt: skip
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Join names for one column, one on each line; `LISTS` queries such a column."""
+    """Join names for one column, one on each line; `COLUMN_HAS_NAME` queries such a column."""
     return "\n".join(names)
 
 
@@ -237,15 +230,12 @@ def bind(value: Any) -> Any:
     """Escape a value for SQLite: an undecodable byte of a path becomes NUL and two digits."""
     if not isinstance(value, str) or value.isascii():
         return value
-    return _UNTEXT.sub(lambda match: f"\0{ord(match[0]) & 0xFF:02x}", value)
+    return _RAW_BYTE.sub(lambda match: f"\0{ord(match[0]) & 0xFF:02x}", value)
 
 
 def unbind(data: bytes) -> str:
     """Decode a text that `bind` escaped."""
-    text = data.decode()
-    return (
-        _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), text) if "\0" in text else text
-    )
+    return _ESCAPED_BYTE.sub(lambda match: chr(0xDC00 + int(match[1], 16)), data.decode())
 
 
 def domains_of(table: str, condition: str) -> str:
@@ -274,4 +264,4 @@ def words(text: str) -> list[str]:
 
 def has_raw_bytes(path: str) -> bool:
     """Return True if a path holds undecodable bytes."""
-    return not path.isascii() and bool(_UNTEXT.search(path))
+    return not path.isascii() and bool(_RAW_BYTE.search(path))

@@ -16,12 +16,12 @@ from skillvault.model.change import FORGET
 from skillvault.model.decision_outcomes import complete_outcomes
 from skillvault.model.due import Agenda
 from skillvault.model.link_lists import LinkList
-from skillvault.model.records import Commit, Outcome, Recommendation, Ref, Skill
+from skillvault.model.records import Commit, Outcome, Recommendation, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderNames
-from skillvault.vault.index import dirty
+from skillvault.vault.index.queues import Queues
 from skillvault.vault.index.rows import (
-    TYPED,
+    TABLE_TYPES,
     File,
     Row,
     bind,
@@ -40,8 +40,7 @@ from skillvault.vault.search import ranking
 from skillvault.vault.search.ranking import Document
 
 # `file` has every file of the branch. Its `value` is the record, or null if the record must be
-# parsed
-# from the blob. The tables named after kinds have the columns that queries need.
+# parsed from the blob. The tables named after kinds have the columns that queries need.
 # `due` has the queues of the steps. `gone` has the records that a commit made and the branch lacks.
 # `said` finds the outcomes that may name a skill; removed outcomes stay there and match nothing.
 # `own` has the content of an outcome's file, if other outcomes of its decision complete it. Of the
@@ -51,11 +50,10 @@ from skillvault.vault.search.ranking import Document
 # `serves` unless it is hidden or the vault serves a skill of the same name.
 # `link` has the lines of the lists of links, each with the number of its list's `file`.
 # An address is a kind and an id. An index begins with the id, because SQLite would otherwise scan
-# all
-# records of a kind.
+# all records of a kind.
 SCHEMA = (get_data("skillvault.vault.index", "schema.sql") or b"").decode()
 # A pattern has no file of its own, so it is not in this table.
-GONE = """
+INSERT_GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
 where t.role = 'target' and t.ref_kind != 'pattern' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
@@ -63,19 +61,15 @@ and not (t.ref_kind = 'link' and exists (select 1 from link l where l.id = t.ref
 and not (t.ref_kind = 'skill' and exists (select 1 from skill s where s.formerly != ''
 and instr(char(10) || s.formerly || char(10), char(10) || t.ref_id || char(10))))
 """
-_EVALUATION = (
-    "select path, type, value from file "
-    "where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"
-)
+_EVALUATION = """select path, type, value from file
+    where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"""
 # Reset the accounts that counted a changed outcome.
-_COUNT_ANEW = (
-    "update account set outcomes = 0 where n in (select a.n from outcome o join account a "
-    "on a.domain = o.domain and a.action = o.action and a.trust = o.trust "
-    "where o.n = ? and (a.scope = 'action' or a.target is o.target) and o.at <= a.at)"
+_RESET_ACCOUNTS = """update account set outcomes = 0 where n in (select a.n from outcome o
+    join account a on a.domain = o.domain and a.action = o.action and a.trust = o.trust
+    where o.n = ? and (a.scope = 'action' or a.target is o.target) and o.at <= a.at)"""
+_TABLES_OF_COUNTS = (
+    "mark account account_mark said_key rule saying saying_key clustered seed_word".split()
 )
-# An evaluation has the id of its outcome.
-_SAID = ("saying", "saying_key")
-_CLUSTERED = ("clustered", "seed_word")
 
 
 class IndexedCommit(Struct, frozen=True):
@@ -90,14 +84,13 @@ class IndexedCommit(Struct, frozen=True):
     touched: Sequence[Ref]
 
 
-def index_parts(
-    parts: Sequence[Commit], depth: int, touched_refs: Sequence[Ref]
-) -> Iterator[IndexedCommit]:
-    """Yield the parts of a commit; a touched record that no part names goes to the first part."""
+def index_parts(parts: Sequence[Commit], depth: int, refs: Sequence[Ref]) -> list[IndexedCommit]:
+    """Index the parts of a commit; a touched record that no part names goes to the first part."""
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
-    for part in parts:
-        refs = [ref for ref in touched_refs if owners.get(str(ref), parts[0]) is part]
-        yield IndexedCommit(part, depth, refs)
+    return [
+        IndexedCommit(part, depth, [r for r in refs if owners.get(str(r), parts[0]) is part])
+        for part in parts
+    ]
 
 
 @cache
@@ -128,112 +121,125 @@ def _next_number(database: sqlite3.Connection, column: str, table: str) -> int:
 
 
 def put_files(
-    database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
+    database: sqlite3.Connection, files: Mapping[str, File | None], queues: Queues
 ) -> None:
     """Set files, (blob, record) by path, or remove them (None), and mark the due records.
 
     The outcomes of each changed decision are joined.
     """
-    decisions = _decisions_of_files(database, _numbers(database, files).values())
-    numbers = _replace_files(database, files, marks)
+    decisions = _decisions_of_files(database, _file_numbers(database, files).values())
+    numbers = _replace_files(database, files, queues)
     decisions |= _decisions_of_files(database, numbers.values())
     refs = filter(None, map(layout.ref_of, files))
     outcomes = {ref.id for ref in refs if ref.kind in ("outcome", "retraction")}
-    _join_outcomes(database, decisions | _decisions_of_outcomes(database, outcomes), marks)
+    _join_outcomes(database, decisions | _decisions_of_outcomes(database, outcomes), queues)
 
 
-def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], marks: dirty.Marks) -> None:
+def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], queues: Queues) -> None:
     """Update the outcomes of these decisions to their joined state."""
-    for change in list(_find_outdated(database, names)):
-        numbers = _replace_files(database, {change.path: (change.blob, change.outcome)}, marks)
+    changes = [change for name in sorted(names) for change in _find_outdated(database, name)]
+    for change in changes:
+        files = {change.path: (change.blob, change.outcome)}
+        numbers = _replace_files(database, files, queues)
         for number in numbers.values():
             database.execute("update outcome set counts = ? where n = ?", [change.counts, number])
             if change.own is not None:
                 database.execute("insert into own values (?, ?)", [number, change.own])
 
 
-def join_all_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
+def join_all_outcomes(database: sqlite3.Connection, queues: Queues) -> None:
     """Update every outcome to the joined state of its decision."""
-    _join_outcomes(database, {name for (name,) in database.execute(_JOINABLE)}, marks)
+    _join_outcomes(database, {name for (name,) in database.execute(_JOINABLE_DECISIONS)}, queues)
 
 
 def _replace_files(
-    database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
+    database: sqlite3.Connection, files: Mapping[str, File | None], queues: Queues
 ) -> dict[str, int]:
     """Set or remove files without joining outcomes, and map each new path to its number."""
-    old_numbers = _numbers(database, files)
-    links = _link_rows(database, old_numbers)
-    removed_links = links.keys() - _new_link_rows(files)
-    _mark_links(database, marks, [links[row] for row in removed_links], old=True)
+    refs = {path: ref for path in files if (ref := layout.ref_of(path))}
+    old_numbers = _file_numbers(database, files)
+    old_links = _read_link_rows(database, old_numbers)
+    removed_links = old_links.keys() - _new_link_rows(files)
+    stable_links = {row: n for row, n in old_links.items() if row not in removed_links}
     # The outcomes behind a skill become due if it is new, removed or on another shelf.
     stable_paths = {
         p for p in files if files[p] and p in old_numbers and layout.shelf_of(p) != "archive"
     }
-    refs = {path: ref for path in files if (ref := layout.ref_of(path))}
-    numbers = {n: refs[path].kind for path, n in old_numbers.items() if path in refs}
-    moved_numbers = [n for path, n in old_numbers.items() if path not in stable_paths]
-    dirty.mark_files(database, marks, numbers, moved_numbers, old=True)
-    rows = [(n,) for n in old_numbers.values()]
-    query = "select formerly from skill where n = ? and formerly != ''"
-    former_names = {
-        name
-        for n in old_numbers.values()
-        for (names,) in database.execute(query, [n])
-        for name in names.split("\n")
-    }
-    database.executemany(_COUNT_ANEW, rows)
-    for table in ("file", "own", *TYPED):
-        database.executemany(f"delete from {table} where n = ?", rows)
-    kept_links = {row: n for row, n in links.items() if row not in removed_links}
-    if links:
+
+    def mark_files(numbers: Mapping[str, int], *, is_before: bool = False) -> None:
+        kinds = {n: refs[path].kind for path, n in numbers.items() if path in refs}
+        moved_numbers = [n for path, n in numbers.items() if path not in stable_paths]
+        queues.mark_files(kinds, moved_numbers, is_before=is_before)
+
+    removed_numbers = [old_links[row] for row in removed_links]
+    queues.mark_files(dict.fromkeys(removed_numbers, "link"), removed_numbers, is_before=True)
+    mark_files(old_numbers, is_before=True)
+    former_names = _read_former_names(database, old_numbers.values())
+    _delete_rows(database, old_numbers.values())
+    if old_links:
         query = "delete from link where file = ? and n not in (select value from json_each(?))"
-        names = msgspec.json.encode([*kept_links.values()]).decode()
-        database.executemany(query, [(n, names) for n in old_numbers.values()])
-    outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
-    documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
-    _remove_documents(database, documents.union(f"evaluation:{name}" for name in outcomes))
-    _forget_uses(database, outcomes, marks)
-    database.executemany("delete from mark where outcome = ?", [(bind(name),) for name in outcomes])
-    evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
-    removed_evaluations = [
-        ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]
-    ]
-    database.executemany(
-        "delete from mark where outcome = ?", [(bind(name),) for name in removed_evaluations]
-    )
-    _forget_sayings(database, [bind(name) for name in dict.fromkeys((*outcomes, *evaluations))])
+        stable_numbers = _json_list(stable_links.values())
+        database.executemany(query, [(n, stable_numbers) for n in old_numbers.values()])
+    _delete_derived(database, refs, files, queues)
     new_numbers = insert(
-        database, {path: documents for path, documents in files.items() if documents}, kept_links
+        database, {path: file for path, file in files.items() if file}, stable_links
     )
-    moves = [(new_numbers[row[0]], n) for row, n in kept_links.items()]
+    moves = [(new_numbers[row[0]], n) for row, n in stable_links.items()]
     database.executemany("update link set file = ? where n = ?", moves)
-    new_links = {row: n for row, n in _link_rows(database, new_numbers).items() if row not in links}
-    _mark_links(database, marks, list(new_links.values()))
-    numbers = {n: refs[path].kind for path, n in new_numbers.items() if path in refs}
-    moved_numbers = [n for path, n in new_numbers.items() if path not in stable_paths]
-    dirty.mark_files(database, marks, numbers, moved_numbers)
-    dirty.mark_missing(database, marks, refs.values())
+    links = _read_link_rows(database, new_numbers)
+    new_links = {row: n for row, n in links.items() if row not in old_links}
+    queues.mark_files(dict.fromkeys(new_links.values(), "link"), [*new_links.values()])
+    mark_files(new_numbers)
+    queues.mark_missing(refs.values())
+    former_names |= _read_former_names(database, new_numbers.values())
+    queues.mark("rewritten", former_names)  # their uses now count for another skill
     changed_refs = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
-    new_skills = (file[1] for file in files.values() if file and isinstance(file[1], Skill))
-    former_names = {*former_names, *(name for skill in new_skills for name in skill.formerly)}
     changed_refs |= {Ref("skill", name) for name in former_names}
-    dirty.mark(database, marks, "rewritten", former_names)  # their uses now count for another skill
-    _update_gone(database, {*refs.values(), *changed_refs}, marks)
-    if layout.VAULT_FILE in files:
-        # The policy decides which outcomes count.
-        account_tables = ("mark", "account", "account_mark", "said_key", "rule")
-        for table in (*account_tables, *_SAID, *_CLUSTERED):
+    _update_gone(database, changed_refs.union(refs.values()), queues)
+    if layout.VAULT_FILE in files:  # the policy decides which outcomes count
+        for table in _TABLES_OF_COUNTS:
             database.execute(f"delete from {table}")
-        dirty.mark_everything(database, marks)
+        queues.mark_everything()
     return new_numbers
 
 
-def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
+def _read_former_names(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
+    """Return the former names of the skills in these files."""
+    query = "select formerly from skill where n = ? and formerly != ''"
+    rows = (row for number in numbers for row in database.execute(query, [number]))
+    return {name for (names,) in rows for name in names.split("\n")}
+
+
+def _delete_rows(database: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    """Delete the rows of files, except their links."""
+    rows = [(n,) for n in numbers]
+    database.executemany(_RESET_ACCOUNTS, rows)
+    for table in ("file", "own", *TABLE_TYPES):
+        database.executemany(f"delete from {table} where n = ?", rows)
+
+
+def _delete_derived(
+    database: sqlite3.Connection,
+    refs: Mapping[str, Ref],
+    files: Mapping[str, File | None],
+    queues: Queues,
+) -> None:
+    """Delete what was derived from the old state of these files."""
+    outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
+    documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
+    _remove_documents(database, documents.union(f"evaluation:{name}" for name in outcomes))
+    _forget_uses(database, outcomes, queues)
+    evaluations = {path: ref.id for path, ref in refs.items() if ref.kind == "evaluation"}
+    removed_evaluations = [name for path, name in evaluations.items() if not files[path]]
+    marked_ids = [(bind(name),) for name in (*outcomes, *removed_evaluations)]
+    database.executemany("delete from mark where outcome = ?", marked_ids)
+    _forget_sayings(database, map(bind, dict.fromkeys((*outcomes, *evaluations.values()))))
+
+
+def _read_link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
     """Map (path, *columns of a link) to the number of its row, for the lists among these files."""
-    query = (
-        "select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata "
-        "from link where file = ?"
-    )
+    query = """select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata
+        from link where file = ?"""
     return {
         (path, *row): number
         for path, file in numbers.items()
@@ -252,24 +258,16 @@ def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
     }
 
 
-def _mark_links(
-    database: sqlite3.Connection, marks: dirty.Marks, numbers: Sequence[int], *, old: bool = False
-) -> None:
-    """Mark the records that become due because these links are added or removed."""
-    if numbers:
-        kinds = dict.fromkeys(numbers, "link")
-        dirty.mark_files(database, marks, kinds, numbers, old=old)
-
-
-def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
+def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], queues: Queues) -> None:
     """Update the table `gone` for these records, and mark the skills that return."""
     for ref in refs:
         values = [bind(ref.kind), bind(ref.id)]
         query = "delete from gone where ref_kind = ? and ref_id = ?"
         was_gone = database.execute(query, values).rowcount
-        is_gone = database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values).rowcount
+        query = f"{INSERT_GONE} and t.ref_kind = ? and t.ref_id = ?"
+        is_gone = database.execute(query, values).rowcount
         if was_gone and not is_gone and ref.kind == "skill":
-            dirty.mark(database, marks, "readmitted", [ref.id])
+            queues.mark("readmitted", [ref.id])
 
 
 def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
@@ -278,11 +276,9 @@ def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
         query = "select distinct domain, words from saying where evaluation = ?"
         claims = database.execute(query, [name]).fetchall()
         database.execute("delete from saying where evaluation = ?", [name])
-        database.executemany(
-            "delete from saying_key where domain = ? and words = ? and not exists (select 1 "
-            "from saying s where s.domain = saying_key.domain and s.words = saying_key.words)",
-            claims,
-        )
+        query = """delete from saying_key where domain = ? and words = ? and not exists (select 1
+            from saying s where s.domain = saying_key.domain and s.words = saying_key.words)"""
+        database.executemany(query, claims)
 
 
 def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
@@ -295,25 +291,30 @@ def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
 
 
 def replace_uses(
-    database: sqlite3.Connection, outcomes: Sequence[str], rows: list[Row], marks: dirty.Marks
+    database: sqlite3.Connection, outcomes: Sequence[str], rows: list[Row], queues: Queues
 ) -> None:
     """Replace the uses of these outcomes."""
-    _forget_uses(database, outcomes, marks)
+    _forget_uses(database, outcomes, queues)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
     query = "update evidence set last = '' where key = ? and last >= ?"  # to count it again
     database.executemany(query, [(skill, outcome) for outcome, skill, *_ in rows])
-    dirty.mark(database, marks, "used", outcomes)
+    queues.mark("used", outcomes)
 
 
-def _forget_uses(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.Marks) -> None:
-    dirty.mark(database, marks, "used", outcomes)
+def _forget_uses(database: sqlite3.Connection, outcomes: Sequence[str], queues: Queues) -> None:
+    queues.mark("used", outcomes)
     rows = [(bind(name),) for name in outcomes]
     query = "update evidence set last = '' where key in (select skill from used where outcome = ?)"
     database.executemany(query, rows)
     database.executemany("delete from used where outcome = ?", rows)
 
 
-def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
+def _json_list(numbers: Iterable[int]) -> str:
+    """Encode numbers for a query with `json_each`."""
+    return msgspec.json.encode(list(numbers)).decode()
+
+
+def _file_numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
     query = "select n from file where path = ?"
     rows = ((path, database.execute(query, [bind(path)]).fetchone()) for path in paths)
     return {path: row[0] for path, row in rows if row}
@@ -326,56 +327,46 @@ def insert(
 
     `known_links` are the links that exist already: (path, *columns of a link).
     """
-    rows: list[Row] = []
-    rows_by_table: dict[str, list[Row]] = {table: [] for table in TYPED}
+    rows_by_table: dict[str, list[Row]] = {table: [] for table in ("file", *TABLE_TYPES, "link")}
     word_rows: list[Row] = []
-    links: list[Row] = []
     numbers: dict[str, int] = {}
     for n, (path, (blob, record)) in enumerate(files.items(), _next_number(database, "n", "file")):
-        ref = layout.ref_of(path)
+        ref, top = layout.ref_of(path), layout.shelf_of(path)
         kind, value = (type(record).__name__, encode(record)) if record else (None, None)
-        top = layout.shelf_of(path)
         address = (ref.kind, ref.id) if ref else (None, None)
-        rows.append((n, path, blob, top, *address, kind, value))
+        rows_by_table["file"].append((n, path, blob, top, *address, kind, value))
         numbers[path] = n
         for table, *values in typed_rows(ref, top, record, blob) if ref else ():
             rows_by_table[table].append((n, *values))
         if isinstance(record, LinkList):
-            links += [
-                (n, *values)
+            rows_by_table["link"] += [
+                (None, n, *values)
                 for values in map(link_row, record.links)
                 if (path, *map(bind, values)) not in known_links
             ]
         if isinstance(record, Outcome):
             texts = (record.decision.reasoning, *(record.applied or ()))
             word_rows.append((n, " ".join(word for text in texts for word in words(text))))
-    for table, table_rows in {"file": rows, **rows_by_table}.items():
-        if table_rows:
-            marks = ", ".join("?" * len(table_rows[0]))
-            database.executemany(
-                f"insert into {table} values ({marks})",
-                [tuple(map(bind, row)) for row in table_rows],
-            )
-    query = f"insert into link values (null{', ?' * 9})"
-    database.executemany(query, [tuple(map(bind, row)) for row in links])
+    for table, rows in rows_by_table.items():
+        if rows:
+            query = f"insert into {table} values ({', '.join('?' * len(rows[0]))})"
+            database.executemany(query, [tuple(map(bind, row)) for row in rows])
     database.executemany("insert into said (rowid, text) values (?, ?)", word_rows)
     if any(map(has_raw_bytes, files)):
         database.execute("insert or replace into state values ('odd', '')")
         database.text_factory = unbind
-    ranking.add_documents(database, _documents(database, files))
+    ranking.add_documents(database, _make_documents(database, files))
     return numbers
 
 
-def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
+def _make_documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
     """Yield the documents of these files, and of evaluations whose outcomes are among them."""
-    refs = filter(None, map(layout.ref_of, files))
+    refs = list(filter(None, map(layout.ref_of, files)))
     ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
     query = "select 1 from outcome where id = ? and trust = 'local'"
     trusted_ids = {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
     parsed_files = [(path, record) for path, (_, record) in files.items() if is_searchable(path)]
-    outcome_ids = {
-        ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"
-    }
+    outcome_ids = {ref.id for ref in refs if ref.kind == "outcome"}
     for name in sorted(trusted_ids & outcome_ids):
         for path, kind, value in database.execute(_EVALUATION, [bind(name)]):
             if path not in files and value is not None:
@@ -386,7 +377,7 @@ def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Itera
 
 
 def add_commits(
-    database: sqlite3.Connection, history: Iterable[IndexedCommit], marks: dirty.Marks
+    database: sqlite3.Connection, history: Iterable[IndexedCommit], queues: Queues
 ) -> None:
     """Add commits, parents first."""
     first = _next_number(database, "c", "commits")
@@ -406,40 +397,42 @@ def add_commits(
         database.executemany("insert into trailer values (?, ?, ?, ?, ?)", rows)
         touched_rows = [(ref.kind, bind(ref.id), number) for ref in entry.touched]
         database.executemany("insert or ignore into touch values (?, ?, ?)", touched_rows)
-        if commit.step not in marks.steps:
+        if commit.step not in queues.steps:
             skills = [ref.id for ref in entry.touched if ref.kind == "skill"]
-            dirty.mark(database, marks, "committed", skills)
+            queues.mark("committed", skills)
         if commit.step == FORGET:
             names = (ref.removeprefix("skill:") for ref in commit.targets)
-            dirty.mark(database, marks, "readmitted", names)
+            queues.mark("readmitted", names)
     # A record that was added and removed between two states has no file in either.
-    database.execute(f"{GONE} and t.c >= ?", [first])
+    database.execute(f"{INSERT_GONE} and t.c >= ?", [first])
 
 
-_CHUNK = 500
-_OF_FILES = "select distinct decision from {} where n in (%s)"
-_MEMBERS = """
+_DECISIONS_OF_FILES = """
+select decision from outcome where n in (select value from json_each(:numbers))
+union select decision from recommendation where n in (select value from json_each(:numbers))
+"""
+_OUTCOMES_OF_DECISION = """
 select f.path, f.blob, coalesce(w.value, f.value), f.value, o.counts
 from outcome o join file f on f.n = o.n left join own w on w.n = o.n
 where o.decision = ? and f.value is not null order by f.path
 """
-_RECEIPTS = """
+_RECEIPTS_OF_DECISION = """
 select f.value from recommendation r join file f on f.n = r.n
 where r.decision = ? and f.value is not null order by r.id
 """
 # A described outcome that is the only one of its decision needs no join.
-_JOINABLE = """
+_JOINABLE_DECISIONS = """
 select decision from outcome group by decision having count(*) > 1 or min(action) = ''
 union select decision from outcome
 where id in (select ref_id from file where ref_kind = 'retraction')
 """
-_ALONE = """
+_IS_ALONE = """
 select count(*) = 1 and min(o.action) != '' and min(o.counts) = 1 and max(w.n) is null
 and max(r.n) is null
 from outcome o left join own w on w.n = o.n
 left join file r on r.ref_id = o.id and r.ref_kind = 'retraction' where o.decision = ?
 """
-_RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
+_IS_RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
 
 
 class _OutcomeChange(NamedTuple):
@@ -457,15 +450,8 @@ class _OutcomeChange(NamedTuple):
 
 def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
     """Return the decisions of the outcomes and receipts in these files."""
-    decisions: set[str] = set()
-    file_numbers = list(numbers)
-    for start in range(0, len(file_numbers), _CHUNK):
-        chunk = file_numbers[start : start + _CHUNK]
-        marks = ",".join("?" * len(chunk))
-        for table in ("outcome", "recommendation"):
-            query = _OF_FILES.format(table) % marks
-            decisions.update(name for (name,) in database.execute(query, chunk))
-    return decisions
+    rows = database.execute(_DECISIONS_OF_FILES, {"numbers": _json_list(numbers)})
+    return {decision for (decision,) in rows}
 
 
 def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
@@ -475,45 +461,35 @@ def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]
     return {decision for rows_of_outcome in rows for (decision,) in rows_of_outcome}
 
 
-def _find_outdated(
-    database: sqlite3.Connection, decisions: Iterable[str]
-) -> Iterator[_OutcomeChange]:
-    """Yield the outcomes of these decisions that differ from their joined state."""
-    for decision in sorted(decisions):
-        (is_alone,) = database.execute(_ALONE, [bind(decision)]).fetchone()
-        if not is_alone:
-            yield from _find_outdated_of(database, decision)
-
-
-def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_OutcomeChange]:
-    rows = database.execute(_MEMBERS, [bind(decision)]).fetchall()
+def _find_outdated(database: sqlite3.Connection, decision: str) -> Iterator[_OutcomeChange]:
+    """Yield the outcomes of a decision that differ from their joined state."""
+    (is_alone,) = database.execute(_IS_ALONE, [bind(decision)]).fetchone()
+    if is_alone:
+        return
+    rows = database.execute(_OUTCOMES_OF_DECISION, [bind(decision)]).fetchall()
     values = {path: value for path, _, value, _, _ in rows}
     members = [record for value in values.values() if (record := _decode_outcome(value))]
     receipts = [
         receipt
-        for (value,) in database.execute(_RECEIPTS, [bind(decision)])
+        for (value,) in database.execute(_RECEIPTS_OF_DECISION, [bind(decision)])
         if isinstance(receipt := decode("Recommendation", value), Recommendation)
     ]
     # Two files of one id get the same outcome.
     outcomes_by_id = {member.id: member for member in members}
-    retracted_outcomes = {
-        name: outcomes_by_id.pop(name)
-        for name in list(outcomes_by_id)
-        if database.execute(_RETRACTED, [bind(name)]).fetchone()
+    retracted_ids = {
+        name for name in outcomes_by_id if database.execute(_IS_RETRACTED, [bind(name)]).fetchone()
     }
-    completed_by_id = {
-        completion.outcome.id: completion
-        for completion in complete_outcomes(outcomes_by_id.values(), receipts)
-    }
+    valid_outcomes = [o for name, o in outcomes_by_id.items() if name not in retracted_ids]
+    completions = {c.outcome.id: c for c in complete_outcomes(valid_outcomes, receipts)}
     for path, blob, value, shown_value, counts in rows:
         record = _decode_outcome(value)
-        if record and record.id in retracted_outcomes:  # it joins nothing and does not count
+        if record is None:
+            continue
+        if record.id in retracted_ids:  # it joins nothing and does not count
             if counts or record != _decode_outcome(shown_value):
                 yield _OutcomeChange(path, blob, record, None, counts=False)
             continue
-        completion = completed_by_id[record.id] if record else None
-        if record is None or completion is None:
-            continue
+        completion = completions[record.id]
         if completion.outcome != _decode_outcome(shown_value) or completion.counts != bool(counts):
             own_value = value if completion.outcome != record else None
             yield _OutcomeChange(path, blob, completion.outcome, own_value, completion.counts)

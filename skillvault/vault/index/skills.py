@@ -9,10 +9,10 @@ from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import LISTS
+from skillvault.vault.index.rows import COLUMN_HAS_NAME
 
-_STATUS = "select s.id, s.shelf, s.status, s.domain, s.kind from skill s"
-_CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob, layer from skill"
+_STATUS_ROWS = "select s.id, s.shelf, s.status, s.domain, s.kind from skill s"
+_CANDIDATE_ROWS = "select id, kind, tokens, domain, status, roles, stages, blob, layer from skill"
 
 
 class SkillRow(NamedTuple):
@@ -66,54 +66,47 @@ class Skills(Folder[Skill]):
         condition = "" if domain is None else " and coalesce(domain, '') = ?"
         values = [shelf] if domain is None else [shelf, domain]
         query = f"select id from skill where shelf = ?{condition} order by id"
-        return [name for (name,) in self._reader.rows(query, values)]
+        return self._reader.column(query, values)
 
     def names_on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
         """Return the names that are on a shelf."""
         # `+shelf` makes SQLite search by name, because a shelf has more rows.
         query = "select id from skill where +shelf = ? and id in {}"
-        return {name for (name,) in self._reader.rows_matching(query, names, prefix=[shelf])}
+        return set(self._reader.column_matching(query, names, prefix=[shelf]))
 
     def is_name_taken(self, name: str) -> bool:
         """Return True if a skill of this name exists, existed or has links.
 
         A new skill would inherit the other skill's links and rejections.
         """
-        query = (
-            "select exists (select 1 from file where ref_kind = 'skill' and ref_id = ?) "
-            "or exists (select 1 from link where target_kind = 'skill' and target_id = ?) "
-            "or exists (select 1 from trailer "
-            "where ref_kind = 'skill' and ref_id = ? and role = 'target')"
-        )
+        query = """select exists (select 1 from file where ref_kind = 'skill' and ref_id = ?)
+            or exists (select 1 from link where target_kind = 'skill' and target_id = ?)
+            or exists (select 1 from trailer
+            where ref_kind = 'skill' and ref_id = ? and role = 'target')"""
         return name == LEARNED or bool(self._reader.value(query, [name] * 3))
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
         """Return the status rows of the skills that exist, by name."""
-        query = f"{_STATUS} where n > 0 and id in {{}} order by id, shelf"
+        query = f"{_STATUS_ROWS} where n > 0 and id in {{}} order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
-    def living(self, kind: str) -> list[SkillStatusRow]:
+    def unarchived(self, kind: str) -> list[SkillStatusRow]:
         """Return the skills of a kind with a subject that are not archived, by name."""
-        query = (
-            f"{_STATUS} where shelf in ('skills', 'proposed') "
-            "and kind = ? and subject is not null order by id, shelf"
-        )
+        query = f"""{_STATUS_ROWS} where shelf in ('skills', 'proposed')
+            and kind = ? and subject is not null order by id, shelf"""
         return list(map(SkillStatusRow._make, self._reader.rows(query, [kind])))
 
     def without_outcomes(self) -> list[SkillStatusRow]:
         """Return the unarchived skills with a subject but no evaluated outcome, by name."""
-        query = (
-            f"{_STATUS} where s.shelf in ('skills', 'proposed') and s.subject is not null "
-            "and not exists "
-            "(select 1 from link l join outcome o on o.id = l.source_id "
-            "where l.target_id = s.id and l.target_kind = 'skill' "
-            f"and l.source_kind = 'evaluation' and {HAS_EVALUATION}) order by s.id, s.shelf"
-        )
+        query = f"""{_STATUS_ROWS} where s.shelf in ('skills', 'proposed') and s.subject is not null
+            and not exists (select 1 from link l join outcome o on o.id = l.source_id
+            where l.target_id = s.id and l.target_kind = 'skill'
+            and l.source_kind = 'evaluation' and {HAS_EVALUATION}) order by s.id, s.shelf"""
         return list(map(SkillStatusRow._make, self._reader.rows(query)))
 
     def by_subject(self, subject: str) -> list[SkillStatusRow]:
         """Return the skills about a subject, on any shelf, by name."""
-        query = f"{_STATUS} where subject = ? and n > 0 order by id, shelf"
+        query = f"{_STATUS_ROWS} where subject = ? and n > 0 order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows(query, [subject])))
 
     def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
@@ -121,18 +114,14 @@ class Skills(Folder[Skill]):
 
         The times are texts, as in the files.
         """
-        query = (
-            "select id from skill where shelf = ? and status != 'pinned' and (expires < ? "
-            "or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"
-        )
-        return [name for (name,) in self._reader.rows(query, [shelf, latest_end, oldest_creation])]
+        query = """select id from skill where shelf = ? and status != 'pinned' and (expires < ?
+            or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"""
+        return self._reader.column(query, [shelf, latest_end, oldest_creation])
 
     def creation_times(self, names: Iterable[str]) -> dict[str, str]:
         """Map each skill in skills/ or archive/ to the creation time in its file."""
-        query = (
-            "select id, coalesce(created, '') from skill "
-            "where shelf in ('archive', 'skills') and id in {} order by shelf"
-        )
+        query = """select id, coalesce(created, '') from skill
+            where shelf in ('archive', 'skills') and id in {} order by shelf"""
         return dict(self._reader.rows_matching(query, names))
 
     def read_body(self, name: str, blob: str) -> str:
@@ -149,14 +138,16 @@ class Skills(Folder[Skill]):
     def serving(self, layer: str = "") -> list[str]:
         """Return the names of the skills in force, sorted; with `layer`, only of that layer."""
         query = "select id from skill where serves and ? in (layer, '') order by id"
-        return [name for (name,) in self._reader.rows(query, [layer])]
+        return self._reader.column(query, [layer])
 
     def with_label(self, column: str, value: str) -> list[str]:
         """Return the names of the skills in force with a role, a stage or a tag, sorted."""
-        query = f"select id from skill where serves and {LISTS.format(column)} order by id"
-        return [name for (name,) in self._reader.rows(query, [value])]
+        query = (
+            f"select id from skill where serves and {COLUMN_HAS_NAME.format(column)} order by id"
+        )
+        return self._reader.column(query, [value])
 
-    def counted_elsewhere(self) -> dict[str, ExternalUse]:
+    def external_uses(self) -> dict[str, ExternalUse]:
         """Return the counts that other tools made of the skills in force."""
         query = "select id, counted, rate from skill where counted is not null and serves"
         return {name: ExternalUse(*counts) for name, *counts in self._reader.rows(query)}
@@ -164,50 +155,43 @@ class Skills(Folder[Skill]):
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
         """Return the skills in force by name: all, or those of a domain and of no domain."""
         condition = "" if domain is None else "and (domain is null or domain = ?)"
-        query = f"{_CANDIDATE} where serves {condition} order by id, n"
+        query = f"{_CANDIDATE_ROWS} where serves {condition} order by id, n"
         rows = self._reader.rows(query, [] if domain is None else [domain])
         return list(map(SkillRow._make, rows))
 
     def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
         """Return the skills in force that have one of these names."""
-        query = f"{_CANDIDATE} where +serves and id in {{}}"
+        query = f"{_CANDIDATE_ROWS} where +serves and id in {{}}"
         return list(map(SkillRow._make, self._reader.rows_matching(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:
         """Return the skills made from outcomes of these actions, through any links."""
-        query = (
-            "with recursive made (kind, id) as (select 'evaluation', id from outcome "
-            "where domain = ? and action in {} union select l.target_kind, l.target_id from link l "
-            "join made m on l.source_id = m.id and l.source_kind = m.kind "
-            "where l.type != 'contradicted') select id from made where kind = 'skill'"
-        )
-        return {name for (name,) in self._reader.rows_matching(query, actions, prefix=[domain])}
+        query = """with recursive made (kind, id) as (
+            select 'evaluation', id from outcome where domain = ? and action in {}
+            union select l.target_kind, l.target_id
+            from link l join made m on l.source_id = m.id and l.source_kind = m.kind
+            where l.type != 'contradicted') select id from made where kind = 'skill'"""
+        return set(self._reader.column_matching(query, actions, prefix=[domain]))
 
     def subjects(self, names: Iterable[str]) -> dict[str, str]:
         """Map each skill in skills/ to the subject in its file, if there is one."""
-        query = (
-            "select id, subject from skill where +shelf = 'skills' and subject is not null "
-            "and id in {}"
-        )
+        query = """select id, subject from skill
+            where +shelf = 'skills' and subject is not null and id in {}"""
         return dict(self._reader.rows_matching(query, names))
 
-    def made_alone(self, kind: str, sources: Iterable[Ref]) -> set[str]:
+    def generated_without_subject(self, kind: str, sources: Iterable[Ref]) -> set[str]:
         """Return the skills of a kind that were generated from these sources, without a subject."""
-        query = (
-            "select l.target_id from link l join skill s on s.id = l.target_id "
-            "where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null "
-            "and s.n > 0 and s.kind = ? and l.source_kind = ? and l.source_id in {}"
-        )
+        query = """select l.target_id from link l join skill s on s.id = l.target_id
+            where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null
+            and s.n > 0 and s.kind = ? and l.source_kind = ? and l.source_id in {}"""
         return {name for (name,) in self._reader.rows_of(query, sources, prefix=[kind])}
 
     # ── sources ───────────────────────────────────────────────────────────────────────
 
     def from_memory(self, name: str) -> bool:
         """Return True if facts made a skill."""
-        query = (
-            "select exists (select 1 from link "
-            "where target_kind = 'skill' and target_id = ? and type = 'derived')"
-        )
+        query = """select exists (select 1 from link
+            where target_kind = 'skill' and target_id = ? and type = 'derived')"""
         return bool(self._reader.value(query, [name]))
 
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
@@ -239,10 +223,8 @@ class Skills(Folder[Skill]):
         roots = [Ref("skill", name) for name in names]
         sources: dict[Ref, list[Ref]] = {}
         level = dict.fromkeys(roots)
-        query = (
-            "select target_kind, target_id, source_kind, source_id from link "
-            "where target_kind = ? and target_id in {} and type != 'contradicted'"
-        )
+        query = """select target_kind, target_id, source_kind, source_id from link
+            where target_kind = ? and target_id in {} and type != 'contradicted'"""
         while level:
             sources |= {ref: [] for ref in level}
             for kind, name, *source in self._reader.rows_of(query, level):

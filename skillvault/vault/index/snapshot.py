@@ -6,7 +6,6 @@ An unreadable file becomes a Problem, and the other records are still read.
 import sqlite3
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from contextlib import closing
-from functools import cached_property
 from typing import cast
 
 import msgspec
@@ -17,7 +16,6 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, policy_of
-from skillvault.vault.index import dirty
 from skillvault.vault.index.connection import IndexDatabase, Pin
 from skillvault.vault.index.facts import (
     Clusters,
@@ -41,12 +39,12 @@ from skillvault.vault.search.ranking import Filters, Hit, Near
 
 
 class Due(Topic):
-    """The queues of the steps, which `dirty` fills."""
+    """The keys in the queues of the steps; see `index.queues`."""
 
     def keys(self, step: str) -> list[str]:
         """Return the keys in the queue of a step."""
         query = "select key from due where step = ? order by key"
-        return [key for (key,) in self._reader.rows(query, [step])]
+        return self._reader.column(query, [step])
 
     def lengths(self) -> dict[str, int]:
         """Map each queue to the number of its keys; empty queues are left out."""
@@ -54,7 +52,7 @@ class Due(Topic):
 
     def mark_everything(self) -> None:
         """Put every record into every queue, as for a new index."""
-        self._reader.change(dirty.mark_everything)
+        self._reader.change(lambda _, queues: queues.mark_everything())
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
         """Remove keys from the queue of a step; a change makes them due again."""
@@ -72,7 +70,7 @@ class Files(Topic, Mapping[str, str]):
         return cast("str", blob)
 
     def __iter__(self) -> Iterator[str]:
-        return (path for (path,) in self._reader.rows("select path from file order by path"))
+        return iter(self._reader.column("select path from file order by path"))
 
     def __len__(self) -> int:
         return int(self._reader.value("select count(*) from file"))
@@ -87,13 +85,12 @@ class Files(Topic, Mapping[str, str]):
 
     def existing(self, paths: Iterable[str]) -> set[str]:
         """Return the paths that exist."""
-        rows = self._reader.rows_matching("select path from file where path in {}", paths)
-        return {path for (path,) in rows}
+        return set(self._reader.column_matching("select path from file where path in {}", paths))
 
     def below(self, folder: str) -> list[str]:
         """Return every path below a folder, sorted."""
         query = "select path from file where path > ? and path < ? order by path"  # "0" comes next
-        return [path for (path,) in self._reader.rows(query, [f"{folder}/", f"{folder}0"])]
+        return self._reader.column(query, [f"{folder}/", f"{folder}0"])
 
 
 class EvidenceScan(Struct, frozen=True):
@@ -126,7 +123,7 @@ class Captures(Topic):
         self._reader.change_rows("insert or replace into state values ('capture', ?)", [value])
 
 
-_UNTRUSTED = """
+_UNTRUSTED_RECORDS = """
 select f.path, f.type, f.value from fact t join file f on f.n = t.n
 where t.trust = 'untrusted' and f.value is not null
 union all
@@ -143,6 +140,7 @@ class Topics:
         reader = Reader(source, blobs)
         self.rows = reader.rows
         self._source = source
+        self._policy: tuple[str | None, Policy] | None = None  # with the blob of vault.yaml
         self.files = Files(reader)
         self.records = Records(reader)
         self.outcomes = Outcomes(reader)
@@ -175,11 +173,9 @@ class Topics:
     @property
     def domains(self) -> list[str]:
         """All domains of records and of vault.yaml, sorted."""
-        query = (
-            "select domain from outcome union select domain from fact "
-            "union select domain from session"
-        )
-        return sorted({*(domain for (domain,) in self.rows(query)), *self.policy.domains})
+        query = """select domain from outcome union select domain from fact
+            union select domain from session"""
+        return sorted({*self._reader.column(query), *self.policy.domains})
 
     def check_domain(self, name: str | None) -> None:
         """Raise UsageError for a domain that the vault does not have; None is any domain."""
@@ -197,8 +193,11 @@ class Topics:
     def policy(self) -> Policy:
         """The policy in vault.yaml; BadInputError names its bad key."""
         blob = self.files.get(layout.VAULT_FILE)
-        cached = self._source.policy(blob) if blob else None
-        return cached or policy_of(self.files.read([layout.VAULT_FILE]).get(layout.VAULT_FILE, b""))
+        if self._policy is None or self._policy[0] != blob:
+            policy = self._source.policy(blob) if blob else None
+            content = {} if policy else self.files.read([layout.VAULT_FILE])
+            self._policy = blob, policy or policy_of(content.get(layout.VAULT_FILE, b""))
+        return self._policy[1]
 
     def search(
         self,
@@ -220,21 +219,14 @@ class Topics:
         # Untrusted records get a separate index, because they must not influence other searches.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
-            documents = (
-                make_document(path, decode(kind, value))
-                for path, kind, value in self.rows(_UNTRUSTED)
-            )
+            rows = self.rows(_UNTRUSTED_RECORDS)
+            documents = (make_document(path, decode(kind, value)) for path, kind, value in rows)
             ranking.add_documents(database, filter(None, documents))
             return ranking.search_texts(database, text, limit, filters, nearness=nearness)
 
 
 class Snapshot(Topics):
     """The vault of one commit; later changes do not affect it."""
-
-    @cached_property
-    def policy(self) -> Policy:
-        """The policy in vault.yaml; BadInputError names its bad key."""
-        return super().policy
 
 
 class Staging(Topics):
@@ -249,26 +241,16 @@ class Staging(Topics):
         self._committed = blobs
         self.files_staged: dict[str, bytes | None] = {}  # uncommitted bytes by path
         self._by_blob: dict[str, bytes] = {}
-        self._policy: tuple[str | None, Policy] | None = None
-
-    @property
-    def policy(self) -> Policy:
-        """The policy in vault.yaml; BadInputError names its bad key."""
-        blob = self.files.get(layout.VAULT_FILE)
-        if self._policy is None or self._policy[0] != blob:
-            self._policy = blob, super().policy
-        return self._policy[1]
 
     def stage(self, files: Mapping[str, bytes | None]) -> None:
         """Stage files: new bytes by path, None for a removed file."""
         self.files_staged |= files
         self._by_blob |= {blob_id(data): data for data in files.values() if data is not None}
-        self._database.put_files(
-            {
-                path: None if data is None else (blob_id(data), parse_file(path, data))
-                for path, data in files.items()
-            }
-        )
+        parsed_files = {
+            path: None if data is None else (blob_id(data), parse_file(path, data))
+            for path, data in files.items()
+        }
+        self._database.put_files(parsed_files)
 
     def drop_staged(self) -> None:
         """Drop the staged files after a commit or a rollback."""

@@ -1,6 +1,7 @@
-"""Query and store marks, accounts and rules of outcomes, by subject or by action.
+"""Query and store what was counted of the outcomes of an action or a subject.
 
-`learning.account` interprets the stored texts.
+A subject is an action on a target. A mark is a text that outcomes may share, such as an error. An
+account counts outcomes and their marks up to a position. `learning.account` interprets the texts.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,20 +10,17 @@ from typing import Any, Literal, NamedTuple
 from skillvault.model.records import IndexedOutcome, Position, Subject
 from skillvault.vault.index.outcomes import HAS_EVALUATION
 from skillvault.vault.index.reader import Topic
+from skillvault.vault.index.rows import group
 
 _SEPARATOR = "\n"
-
-
 Scope = Literal["action", "subject"]
 SCOPES: tuple[Scope, ...] = ("action", "subject")
-_ALIKE: Mapping[Scope, str] = {
-    "action": "o.domain = s.domain and o.action = s.action and o.trust = s.trust",
-    "subject": (
-        "o.domain = s.domain and o.action = s.action and o.target is s.target and o.trust = s.trust"
-    ),
-}
+_SAME_ACTION = "o.domain = s.domain and o.action = s.action and o.trust = s.trust"
+_SAME_ACCOUNT: Mapping[Scope, str] = {
+    "action": _SAME_ACTION, "subject": f"{_SAME_ACTION} and o.target is s.target",
+}  # fmt: skip
 _TARGET: Mapping[Scope, str] = {"action": "? is null", "subject": "o.target is ?"}
-_EVALUATED = {
+_EVALUATED_OUTCOMES = {
     scope: (
         "select o.at, o.id, true, m.marks from outcome o left join mark m on m.outcome = o.id "
         f"where o.domain = ? and o.action = ? and o.trust = ? and {target} and {HAS_EVALUATION}"
@@ -56,18 +54,16 @@ class ActionKeys(NamedTuple):
 
 
 class Subjects(Topic):
-    """The counted outcomes of each subject."""
+    """The counted outcomes of each subject and each action."""
 
     def history(self, outcome_id: str, scope: Scope = "subject") -> list[IndexedOutcome]:
         """Return the outcomes with the same subject (or action) and trust, oldest first.
 
         The list is empty if the outcome no longer exists.
         """
-        query = (
-            f"select o.at, o.id, {HAS_EVALUATION}, m.marks from outcome s "
-            f"join outcome o on {_ALIKE[scope]} left join mark m on m.outcome = o.id "
-            "where s.id = ? order by o.at, o.id"
-        )
+        query = f"""select o.at, o.id, {HAS_EVALUATION}, m.marks
+            from outcome s join outcome o on {_SAME_ACCOUNT[scope]}
+            left join mark m on m.outcome = o.id where s.id = ? order by o.at, o.id"""
         rows = self._reader.rows(query, [outcome_id])
         return list({row[1]: _parse_row(row) for row in rows}.values())
 
@@ -75,40 +71,31 @@ class Subjects(Topic):
         self, outcomes: Iterable[str], scope: Scope
     ) -> dict[AccountKey, list[IndexedOutcome]]:
         """Map each account to its outcomes among these."""
-        query = (
-            f"select o.domain, o.action, o.trust, {'o.target' if scope == 'subject' else 'null'}, "
-            f"o.at, o.id, {HAS_EVALUATION}, m.marks from outcome o "
-            "left join mark m on m.outcome = o.id where o.id in {}"
-        )
-        accounts: dict[AccountKey, list[IndexedOutcome]] = {}
-        for domain, action, trust, target, *outcome_row in self._reader.rows_matching(
-            query, outcomes
-        ):
-            account = AccountKey(scope, domain, action, trust, target)
-            accounts.setdefault(account, []).append(_parse_row(outcome_row))
-        return accounts
+        query = f"""select o.domain, o.action, o.trust,
+            {"o.target" if scope == "subject" else "null"}, o.at, o.id, {HAS_EVALUATION}, m.marks
+            from outcome o left join mark m on m.outcome = o.id where o.id in {{}}"""
+        rows = self._reader.rows_matching(query, outcomes)
+        return group((AccountKey(scope, *row[:4]), _parse_row(row[4:])) for row in rows)
 
     def position(self, account: AccountKey) -> Position:
         """Return the position up to which an account was counted."""
-        query = (
-            "select outcomes, at, id, until_at, until_id, point_at, point_id from account "
-            f"where {_ACCOUNT} and outcomes > 0"
-        )
+        query = f"""select outcomes, at, id, until_at, until_id, point_at, point_id
+            from account where {_ACCOUNT} and outcomes > 0"""
         for outcomes, *ends in self._reader.rows(query, account):
             return Position(outcomes, *zip(ends[::2], ends[1::2], strict=True))
         return Position()
 
     def mark_counts(self, account: AccountKey, marks: Collection[str]) -> dict[str, int]:
         """Map each mark to the number of counted outcomes that have it."""
-        query = (
-            "select m.mark, m.count from account_mark m "
-            f"where m.account = (select n from account where {_ACCOUNT}) and m.mark in {{}}"
-        )
+        query = f"""select m.mark, m.count from account_mark m
+            where m.account = (select n from account where {_ACCOUNT}) and m.mark in {{}}"""
         return dict(self._reader.rows_matching(query, marks, prefix=account))
 
     def evaluated_after(self, account: AccountKey, start: tuple[int, str]) -> list[IndexedOutcome]:
         """Return the evaluated outcomes of an account after `start`, oldest first."""
-        query = f"{_EVALUATED[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
+        query = (
+            f"{_EVALUATED_OUTCOMES[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
+        )
         rows = self._reader.rows(query, [*account[1:], *start])
         return list({row[1]: _parse_row(row) for row in rows}.values())
 
@@ -116,20 +103,17 @@ class Subjects(Topic):
         self, account: AccountKey, end: tuple[int, str], limit: int
     ) -> list[IndexedOutcome]:
         """Return the latest `limit` evaluated outcomes of an account up to `end`, oldest first."""
-        query = (
-            f"{_EVALUATED[account.scope]} and (o.at, o.id) <= (?, ?) "
-            "order by o.at desc, o.id desc limit ?"
-        )
+        query = f"""{_EVALUATED_OUTCOMES[account.scope]} and (o.at, o.id) <= (?, ?)
+            order by o.at desc, o.id desc limit ?"""
         rows = self._reader.rows(query, [*account[1:], *end, limit])
         return list({row[1]: _parse_row(row) for row in reversed(rows)}.values())
 
     def action_keys(self, domain: str) -> list[ActionKeys]:
         """Return the keys of a domain's actions, by name."""
-        query = (
-            "select s.action, s.first, s.keys, s.tries, s.rules from said_key s where s.domain = ? "
-            f"and exists (select 1 from outcome o where o.id = s.first and {HAS_EVALUATION}) "
-            "order by s.action"
-        )
+        query = f"""select s.action, s.first, s.keys, s.tries, s.rules from said_key s
+            where s.domain = ?
+            and exists (select 1 from outcome o where o.id = s.first and {HAS_EVALUATION})
+            order by s.action"""
         rows = self._reader.rows(query, [domain])
         return [
             ActionKeys(action, first, _split(keys), *sizes) for action, first, keys, *sizes in rows
@@ -142,13 +126,11 @@ class Subjects(Topic):
 
     def evaluated_subjects(self, domain: str, trust: str) -> list[Subject]:
         """Return the subjects of a domain that have an evaluated outcome."""
-        query = (
-            "select distinct o.domain, o.action, o.target from outcome o "
-            f"where o.domain = ? and o.trust = ? and {HAS_EVALUATION}"
-        )
+        query = f"""select distinct o.domain, o.action, o.target
+            from outcome o where o.domain = ? and o.trust = ? and {HAS_EVALUATION}"""
         return self._reader.rows(query, [domain, trust])
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:
         """Store the marks of outcomes, by id."""
         rows = [(name, _SEPARATOR.join(outcome_marks)) for name, outcome_marks in marks.items()]
@@ -171,14 +153,11 @@ class Subjects(Topic):
             account_ids = f"select n from account where {_ACCOUNT}"
             change(f"delete from account_mark where account in ({account_ids})", account)
             change(f"delete from account where {_ACCOUNT}", account)
-            query = (
-                "insert into account (scope, domain, action, trust, target) values (?, ?, ?, ?, ?)"
-            )
+            query = """insert into account (scope, domain, action, trust, target)
+                values (?, ?, ?, ?, ?)"""
             change(query, account)
-        query = (
-            "update account set outcomes = ?, at = ?, id = ?, until_at = ?, until_id = ?, "
-            f"point_at = ?, point_id = ? where {_ACCOUNT}"
-        )
+        query = f"""update account set outcomes = ?, at = ?, id = ?, until_at = ?, until_id = ?,
+            point_at = ?, point_id = ? where {_ACCOUNT}"""
         ends = (*position.last, *position.until, *position.point)
         change(query, [position.outcomes, *ends, *account])
         query = f"insert or replace into account_mark select n, ?, ? from account where {_ACCOUNT}"

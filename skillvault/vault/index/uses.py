@@ -10,21 +10,19 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from skillvault.model.records import Status
-from skillvault.vault.index import dirty, schema
+from skillvault.vault.index import schema
 from skillvault.vault.index.history import History
 from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import bind, group
 
 _Value = TypeVar("_Value")
 
-_CLOSED = "o.trust = 'local' and o.counts"
+_IS_CLOSED = "o.trust = 'local' and o.counts"
 _GROUP = "o.action || char(10) || coalesce(o.target, '')"
 _ENCODER = msgspec.msgpack.Encoder()
-_MERGED = (
-    "source_id, target_id from link where type = 'merged' and source_kind = 'skill' "
-    "and exists (select 1 from skill s where s.id = source_id and s.shelf = 'archive')"
-)
-_SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
+_MERGES = """source_id, target_id from link where type = 'merged' and source_kind = 'skill'
+    and exists (select 1 from skill s where s.id = source_id and s.shelf = 'archive')"""
+_IS_SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
 
 
 class SkillUse(NamedTuple):
@@ -96,76 +94,61 @@ class Uses(Topic):
 
     def exposures(self, domain: str, end: SumsEnd) -> list[ExposureRow]:
         """Return the uses by a domain's closed decisions up to `end`, by time."""
-        query = (
-            f"select u.outcome, u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence, "
-            "u.offer from used u join outcome o on o.id = u.outcome "
-            f"where {_SUMMED} and {_CLOSED} order by o.at, o.id"
-        )
+        query = f"""select u.outcome, u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence,
+            u.offer from used u join outcome o on o.id = u.outcome
+            where {_IS_SUMMED} and {_IS_CLOSED} order by o.at, o.id"""
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return [ExposureRow(*row) for row in rows]
 
     def totals(self, domain: str, end: SumsEnd) -> dict[str, tuple[int, int]]:
         """Map each group of a domain to its (closed decisions, successes) up to `end`."""
-        query = (
-            f"select {_GROUP}, count(*), sum(o.status = 'success') from outcome o "
-            f"where {_SUMMED} and {_CLOSED} group by o.action, o.target"
-        )
+        query = f"""select {_GROUP}, count(*), sum(o.status = 'success')
+            from outcome o where {_IS_SUMMED} and {_IS_CLOSED} group by o.action, o.target"""
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return {group: (count, successes) for group, count, successes in rows}
 
     def closed_since(self, domain: str | None, at: int) -> int:
         """Return the number of decisions, of a domain or of all, that ended after a time."""
-        query = (
-            "select count(*) from outcome o where o.at > ? and (? is null or o.domain = ?) "
-            f"and o.status != 'neutral' and {_CLOSED}"
-        )
+        query = f"""select count(*) from outcome o where o.at > ?
+            and (? is null or o.domain = ?) and o.status != 'neutral' and {_IS_CLOSED}"""
         return int(self._reader.value(query, [at, domain, domain]))
 
     def later_end(self, domain: str, end: SumsEnd, count: int) -> SumsEnd | None:
         """Return the end that is `count` closed decisions later; None if there are fewer."""
-        query = (
-            "select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral' "
-            f"and (o.at, o.id) > (?, ?) and {_CLOSED} order by o.at, o.id limit 1 offset ?"
-        )
+        query = f"""select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral'
+            and (o.at, o.id) > (?, ?) and {_IS_CLOSED} order by o.at, o.id limit 1 offset ?"""
         rows = self._reader.rows(query, [domain, end.at, end.id, count - 1])
         return next((SumsEnd(end.decisions + count, at, name) for at, name in rows), None)
 
     def decisions(self, domain: str, end: SumsEnd) -> list[DecisionRow]:
         """Return the closed decisions of a domain up to `end`."""
-        query = (
-            "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent, d.task "
-            "from outcome o cross join decided d on d.id = o.id "
-            f"where {_SUMMED} and {_CLOSED}"
-        )
+        query = f"""select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent,
+            d.task from outcome o cross join decided d on d.id = o.id
+            where {_IS_SUMMED} and {_IS_CLOSED}"""
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return list(map(DecisionRow._make, rows))
 
     def by_skill(self, skills: Iterable[str], last_counted: str = "") -> list[UseRow]:
         """Return the uses of these skills by closed decisions, after `last_counted`."""
-        query = (
-            "select u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c) "
-            "from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome) from used u "
-            "join outcome o on o.id = u.outcome "
-            f"where u.outcome > ? and u.skill in {{}} and {_CLOSED}"
-        )
-        return list(
-            map(UseRow._make, self._reader.rows_matching(query, skills, prefix=[last_counted]))
-        )
+        query = f"""select u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c)
+            from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome)
+            from used u join outcome o on o.id = u.outcome
+            where u.outcome > ? and u.skill in {{}} and {_IS_CLOSED}"""
+        rows = self._reader.rows_matching(query, skills, prefix=[last_counted])
+        return list(map(UseRow._make, rows))
 
     def large_commits(self, commits: Iterable[int], minimum: int) -> set[int]:
         """Return the commits that touch at least `minimum` records."""
         query = f"select c from touch where c in {{}} group by c having count(*) >= {minimum:d}"
-        return {commit for (commit,) in self._reader.rows_matching(query, commits)}
+        return set(self._reader.column_matching(query, commits))
 
     def closed_decisions(self, domain: str | None = None) -> list[tuple[str, int, Status]]:
         """Return (outcome, time, status) of every closed decision, of a domain or of all.
 
         They are sorted by time; neutral outcomes are left out.
         """
-        query = (
-            "select o.id, o.at, o.status from outcome o where (? is null or o.domain = ?) "
-            f"and o.status != 'neutral' and {_CLOSED} order by o.at, o.id"
-        )
+        query = f"""select o.id, o.at, o.status from outcome o where (? is null or o.domain = ?)
+            and o.status != 'neutral' and {_IS_CLOSED} order by o.at, o.id"""
         return self._reader.rows(query, [domain, domain])
 
     def matches(self) -> list[tuple[str, str, str, str]]:
@@ -175,10 +158,8 @@ class Uses(Topic):
 
     def by_outcome(self, outcomes: Iterable[str]) -> list[SkillUse]:
         """Return the uses and offers of these outcomes."""
-        query = (
-            "select outcome, skill, made, match, confidence, quote, offer from used "
-            "where outcome in {} order by outcome, skill"
-        )
+        query = """select outcome, skill, made, match, confidence, quote, offer
+            from used where outcome in {} order by outcome, skill"""
         return list(map(SkillUse._make, self._reader.rows_matching(query, outcomes)))
 
     # ── versions ─────────────────────────────────────────────────────────────────────
@@ -190,19 +171,17 @@ class Uses(Topic):
 
     def merges(self) -> dict[str, str]:
         """Map merged skills in archive/, and former names, to the skill that replaces them."""
-        merges: dict[str, str] = dict(self._reader.rows(f"select {_MERGED} order by id"))
+        merges: dict[str, str] = dict(self._reader.rows(f"select {_MERGES} order by id"))
         return merges | History(self._reader).former_names()
 
     def merges_of(self, skills: Iterable[str]) -> dict[str, str]:
         """Return the merges that concern these skills."""
-        query = (
-            "with recursive near (id) as (select value from json_each(?) union "
-            "select l.target_id from near join link l on l.source_id = near.id "
-            "where l.source_kind = 'skill' and l.type = 'merged' union "
-            "select l.source_id from near join link l on l.target_id = near.id "
-            "where l.target_kind = 'skill' and l.type = 'merged') "
-            f"select {_MERGED} and source_id in near order by id"
-        )
+        query = f"""with recursive near (id) as (select value from json_each(?)
+            union select l.target_id from near join link l on l.source_id = near.id
+            where l.source_kind = 'skill' and l.type = 'merged'
+            union select l.source_id from near join link l on l.target_id = near.id
+            where l.target_kind = 'skill' and l.type = 'merged')
+            select {_MERGES} and source_id in near order by id"""
         former_names = History(self._reader).former_names()
         present_names = {former_names.get(name, name) for name in skills}
         names = msgspec.json.encode(sorted(present_names)).decode()
@@ -238,20 +217,20 @@ class Uses(Topic):
     @property
     def state(self) -> str | None:
         """A text that changes with the evidence."""
-        state: str | None = self._reader.value("select value from state where name = 'uses'")
-        return state
+        states = self._reader.column("select value from state where name = 'uses'")
+        return next(iter(states), None)
 
     def _decode_values(self, query: str, kind: type[_Value], *values: str) -> dict[str, _Value]:
         decode: Callable[[bytes], _Value] = msgspec.msgpack.Decoder(kind).decode
         return self._reader.source.decode_values(query, decode, values)
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
 
     def keep(self, outcomes: Sequence[str], rows: Iterable[SkillUse]) -> None:
         """Replace the uses of these outcomes."""
         values = [tuple(map(bind, row)) for row in rows]
         self._reader.change(
-            lambda database, marks: schema.replace_uses(database, outcomes, values, marks)
+            lambda database, queues: schema.replace_uses(database, outcomes, values, queues)
         )
 
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
@@ -263,13 +242,11 @@ class Uses(Topic):
         self._reader.change_many("update evidence set last = '' where key = ?", skills)
         rows = [(skill, at) for skill in changes for at in starts[skill]]
         self._reader.change_many("insert or ignore into begun values (?, ?)", rows)
-        self._reader.change(
-            lambda database, marks: dirty.mark(database, marks, "rewritten", changes)
-        )
+        self._reader.change(lambda _, queues: queues.mark("rewritten", changes))
 
     def keep_sums(self, domain: str, value: object | None, end: SumsEnd) -> None:
         """Store a domain's sums and their end; None deletes them."""
-        self._put("sums", domain, value, *end)
+        self._store_value("sums", domain, value, *end)
 
     def keep_evidence(
         self, evidence: Sequence[tuple[str, object | None]], last_outcomes: Mapping[str, str]
@@ -280,12 +257,12 @@ class Uses(Topic):
         """
         for skill, value in evidence:
             last_outcome = last_outcomes.get(skill, self.last_counted(skill))
-            self._put("evidence", skill, value, last_outcome)
+            self._store_value("evidence", skill, value, last_outcome)
         if evidence:
             query = "insert or replace into state values ('uses', hex(randomblob(8)))"
             self._reader.change_rows(query)
 
-    def _put(self, table: str, key: str, value: object | None, *columns: int | str) -> None:
+    def _store_value(self, table: str, key: str, value: object | None, *columns: int | str) -> None:
         if value is None:
             self._reader.change_rows(f"delete from {table} where key = ?", [key])
         else:

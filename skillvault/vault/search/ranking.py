@@ -14,25 +14,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache
 from heapq import nlargest, nsmallest
+from itertools import filterfalse
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.model.english import (
-    FULL,
-    FUNCTION_WORDS,
-    REQUEST_WORDS,
-    WORK_WORDS,
-    other_forms,
-    translate,
-    weight,
-)
+from skillvault.model import english
 from skillvault.model.records import PROGRAM_ORIGINS, Evaluation, Fact, Skill
 from skillvault.model.text.text import UNSPACED
 
 FIELDS = ("name", "description", "body", "task", "against")
 TOKENS = "porter unicode61"
-_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
 
 
 def split_unspaced(text: str) -> str:
@@ -40,7 +33,7 @@ def split_unspaced(text: str) -> str:
 
     The pairs overlap, so a word within a run is found.
     """
-    return text if text.isascii() else _RUN.sub(_pairs, text)
+    return text if text.isascii() else _UNSPACED_RUN.sub(_pairs, text)
 
 
 def _pairs(run: re.Match[str]) -> str:
@@ -49,7 +42,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 class Stems:
-    """A stemmer in a database, which the caller closes."""
+    """A stemmer in a database in memory; the caller closes it."""
 
     def __init__(self) -> None:
         self._database = sqlite3.connect(":memory:")
@@ -77,35 +70,37 @@ PIVOTS = {"description": 30, "body": 300, "task": 60}
 
 _COLUMNS = {field: index for index, field in enumerate(FIELDS)}
 _SATURATION = 1.2  # BM25's k1: a smaller number makes repeated terms count less
-_REPEATS = 8.0  # the same for terms that the query repeats
-_LENGTH = 0.75  # BM25's b: the influence of a field's length
-_NO_DESCRIPTION = 1 / (1 - _LENGTH)  # the worth of a word of an empty description
-_COMMON = 0.5  # bits added to each term, so that a term of all texts counts a little
-_WORDS = 2_000  # the most words of a query that are used
-_CHARACTERS = 4_000  # the most characters of a query that are looked up in the glossary
-_GENERAL = 0.3  # the weight of a general word of a query
-_FORM = 0.5  # the weight of another form of an irregular word
-_NEAREST = 100  # the most documents that are compared by meaning
-_SENSE = 0.4  # the share of the meaning in the score
-_UNKNOWN_WORD = 0.6  # the weight of a word that no document has, as a share of the rarest word's
-_SENSE_WORDS = 64  # the most words of a query that are compared by meaning
-_CACHED_TERMS = 20_000  # the most terms whose counts are cached
-_FILTERS = 4  # the most filters whose documents are cached; a recommendation uses three
-_CACHED_NUMBERS = 100_000  # the most cached numbers of documents, before the search adds more
-_ENGLISH = 200  # documents of general English that are added to the vault's
-_LONG = 100  # words of a document of general English
+_REPEAT_SATURATION = 8.0  # the same for terms that the query repeats
+_LENGTH_INFLUENCE = 0.75  # BM25's b: the influence of a field's length
+_EMPTY_FIELD_WORTH = 1 / (1 - _LENGTH_INFLUENCE)  # the worth of a word of an empty description
+_BASE_BITS = 0.5  # bits added to each term, so that a term of all texts counts a little
+_MAX_WORDS = 2_000  # the most words of a query that are used
+_MAX_CHARACTERS = 4_000  # the most characters of a query that are looked up in the glossary
+_GENERAL_WEIGHT = 0.3  # the weight of a general word of a query
+_FORM_WEIGHT = 0.5  # the weight of another form of an irregular word
+_MAX_COMPARED = 100  # the most documents that are compared by meaning
+_MEANING_SHARE = 0.4  # the share of the meaning in the score
+_UNKNOWN_WORD_WEIGHT = (
+    0.6  # the weight of a word that no document has, as a share of the rarest word's
+)
+_MAX_MEANING_WORDS = 64  # the most words of a query that are compared by meaning
+_MAX_CACHED_TERMS = 20_000  # the most terms whose counts are cached
+_MAX_CACHED_FILTERS = 4  # the most filters whose documents are cached; a recommendation uses three
+_MAX_CACHED_NUMBERS = 100_000  # the most cached numbers of documents, before the search adds more
+_ENGLISH_DOCUMENTS = 200  # documents of general English that are added to the vault's
+_ENGLISH_DOCUMENT_WORDS = 100  # words of a document of general English
 # Weights of the evidence, chosen by hand. `python bench/quality/triggers.py --learn` measures the
 # first and the third: from 1.5 to 3.5 and from 0.15 to 0.5 the separation is 0.867 to 0.883, so
 # the optimum is flat. These two are near it, not on it; the other weights were not learned.
 _COMMON_BITS = 2.5  # bits of a word that is common in the vault or in English
-_NAME = 2.0  # worth of a word of the name
-_BODY = 0.3  # worth of a word that only the body has
-_DOUBT = 11.0  # bits of evidence that give a hit half of the highest `evidence`
-_RAREST = 10.0  # the most bits of a word, so that an unknown name counts no more
-_PHRASE = 5  # words of a phrase that query and description share
+_NAME_WORTH = 2.0  # worth of a word of the name
+_BODY_WORTH = 0.3  # worth of a word that only the body has
+_HALF_EVIDENCE_BITS = 11.0  # bits of evidence that give a hit half of the highest `evidence`
+_MAX_BITS = 10.0  # the most bits of a word, so that an unknown name counts no more
+_PHRASE_WORDS = 5  # words of a phrase that query and description share
 _PHRASE_BITS = 1.0  # bits of each word of a shared phrase
-_TOP_HITS = 10  # the most hits whose descriptions are searched for phrases
-_READ = (10_000, 0.5)  # the most words read: at least so many, or so many for each document
+_PHRASE_HITS = 10  # the most hits whose descriptions are searched for phrases
+_MIN_READ_WORDS, _READ_WORDS = 10_000, 0.5  # words read: in all at least, and for each document
 
 SCHEMA = f"""
 create table if not exists ranked (
@@ -129,16 +124,17 @@ from ranked r left join ranked_text t on t.rowid = r.number
 # The tasks that find a document of an id.
 TASKS = "select id, task from ranked_task"
 _WORD = re.compile(r"\w+")
+_COMMON_WORDS = english.FUNCTION_WORDS | english.REQUEST_WORDS
 _CLAUSE_ENDS = re.compile(
     r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s(?=not\b)|\s(?=\(not\b)|(?<=\))\s+", re.IGNORECASE
 )
-_AGAINST = re.compile(
+_EXCLUSION = re.compile(
     r"^\(?not\b|\b(?:do not|don't|never) (?:use|trigger|apply|invoke)\b"
     r"|^(?:skip|avoid)\b|^(?:(?:it|this skill) )?(?:does not|doesn't)\b",
     re.IGNORECASE,
 )
 # The stored columns depend on these; an index of another version is rebuilt.
-VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH} subjects {_CLAUSE_ENDS}{_AGAINST}"
+VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH_INFLUENCE} subjects {_CLAUSE_ENDS}{_EXCLUSION}"
 
 Terms = Mapping[str, float]  # stem -> weight
 # (weight by word of the query, words of each text) -> nearness of each text, 0..1.
@@ -215,7 +211,11 @@ class Hits(Struct, frozen=True):
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
         top = self.hits[0].score if self.hits else 0.0
         reranked = [
-            Hit(hit.id, (1 - _SENSE) * hit.score + _SENSE * top * similarity, hit.evidence)
+            Hit(
+                hit.id,
+                (1 - _MEANING_SHARE) * hit.score + _MEANING_SHARE * top * similarity,
+                hit.evidence,
+            )
             for hit, similarity in zip(self.hits, nearness, strict=True)
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
@@ -236,15 +236,11 @@ def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -
         sql = "select task from ranked_task where id = ?"
         task_row = database.execute(sql, (document.id,)).fetchone()
         columns = table_row(document, task_row[0] if task_row else "")
-        number = database.execute(
-            "insert into ranked (id, kind, domain, description, body, task) "
-            "values (?, ?, ?, ?, ?, ?)",
-            columns[:6],
-        ).lastrowid
-        database.execute(
-            f"insert into ranked_text (rowid, {', '.join(FIELDS)}) values (?, ?, ?, ?, ?, ?)",  # noqa: S608
-            (number, *columns[6:]),
-        )
+        sql = """insert into ranked (id, kind, domain, description, body, task)
+            values (?, ?, ?, ?, ?, ?)"""
+        number = database.execute(sql, columns[:6]).lastrowid
+        sql = f"insert into ranked_text (rowid, {', '.join(FIELDS)}) values (?, ?, ?, ?, ?, ?)"  # noqa: S608
+        database.execute(sql, (number, *columns[6:]))
 
 
 def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
@@ -267,17 +263,19 @@ def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
 
 def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
     """Return the columns of a document: id, kind, domain, worths of its fields, its texts."""
-    name, description, body = _texts(document)
-    uses, exclusions = split_description(description)
-    texts = tuple(map(split_unspaced, (name, uses, body, task, exclusions)))
+    name = document.name
+    if not (name or document.description):  # the names in the body stand for it
+        name = " ".join(filter(_is_name, _WORD.findall(document.body)))
+    uses, exclusions = _split_description(document.description)
+    texts = tuple(map(split_unspaced, (name, uses, document.body, task, exclusions)))
     worths = (_word_worth(field, text) for field, text in zip(FIELDS[1:4], texts[1:4], strict=True))
     return document.id, document.kind, document.domain, *worths, *texts
 
 
-def split_description(description: str) -> tuple[str, str]:
+def _split_description(description: str) -> tuple[str, str]:
     """Split a description into (when to use the skill, when not to use the skill)."""
     clauses = _CLAUSE_ENDS.split(description)
-    exclusions = [clause for clause in clauses if _AGAINST.search(clause)]
+    exclusions = [clause for clause in clauses if _EXCLUSION.search(clause)]
     return " ".join(clause for clause in clauses if clause not in exclusions), " ".join(exclusions)
 
 
@@ -334,40 +332,34 @@ def find(
     if not index.ids:
         return Hits(limit, [], {}, [])
     with closing(Stems()) as stems:
-        words = [*_words(query)[:_WORDS], *translate(query[:_CHARACTERS])]
+        words = [*_words(query)[:_MAX_WORDS], *english.translate(query[:_MAX_CHARACTERS])]
         asked_terms, forms = _query_terms(stems, words)
         terms = index.weigh({**forms, **asked_terms})
-        best_hits = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
+        best_hits = index.best(index.scores(terms), max(limit, _MAX_COMPARED) if texts else limit)
         query_words = _weigh_words(index, stems, query) if texts else {}
-        specific_terms = _weights(stems, list(filter(_is_telling, words)))
+        specific_terms = _weights(stems, list(filter(_is_specific, words)))
     coverage = index.coverage(asked_terms)
     numbers = [number for number, *_ in best_hits]
     evidence = index.evidence(specific_terms, numbers)
-    descriptions = index.descriptions(numbers[:_TOP_HITS])
-    evidence[:_TOP_HITS] = map(sum, zip(evidence, _phrase_bits(query, descriptions), strict=False))
+    descriptions = index.descriptions(numbers[:_PHRASE_HITS])
+    evidence[:_PHRASE_HITS] = map(
+        sum, zip(evidence, _phrase_bits(query, descriptions), strict=False)
+    )
     hits = [
-        Hit(name, score * coverage, bits / (bits + _DOUBT))
+        Hit(name, score * coverage, bits / (bits + _HALF_EVIDENCE_BITS))
         for (_, name, score), bits in zip(best_hits, evidence, strict=True)
     ]
     summaries = [_words(index.summary(number)) for number, *_ in best_hits] if texts else []
     return Hits(limit, hits, query_words, summaries)
 
 
-def _texts(document: Document) -> tuple[str, str, str]:
-    """Return name, description and body; a document with only a body is named by its names."""
-    name = document.name
-    if not (name or document.description):
-        name = " ".join(filter(_is_name, _WORD.findall(document.body)))
-    return name, document.description, document.body
-
-
 def _is_name(word: str) -> bool:
-    return word[0].isupper() and len(word) > 1 and word.lower() not in FUNCTION_WORDS
+    return word[0].isupper() and len(word) > 1 and word.lower() not in english.FUNCTION_WORDS
 
 
 def _word_worth(field: str, text: str) -> float:
-    """Return the worth of a word in a field, which is less in a long field."""
-    return WEIGHTS[field] / (1 + _LENGTH * (len(text.split()) / PIVOTS[field] - 1))
+    """Return the worth of a word in a field; in a long field a word is worth less."""
+    return WEIGHTS[field] / (1 + _LENGTH_INFLUENCE * (len(text.split()) / PIVOTS[field] - 1))
 
 
 def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
@@ -375,18 +367,18 @@ def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
 
     A phrase has at least two words that are common neither in English nor in requests.
     """
-    words = _WORD.findall(query.lower())[:_WORDS]
-    is_content = [word not in FUNCTION_WORDS and word not in REQUEST_WORDS for word in words]
+    words = _WORD.findall(query.lower())[:_MAX_WORDS]
+    is_content = [word not in _COMMON_WORDS for word in words]
     phrases = {
-        start: f" {' '.join(words[start : start + _PHRASE])} "
-        for start in range(len(words) - _PHRASE + 1)
-        if sum(is_content[start : start + _PHRASE]) > 1
+        start: f" {' '.join(words[start : start + _PHRASE_WORDS])} "
+        for start in range(len(words) - _PHRASE_WORDS + 1)
+        if sum(is_content[start : start + _PHRASE_WORDS]) > 1
     }
     bits: list[float] = []
     for description in descriptions if phrases else ():
         text = f" {' '.join(_WORD.findall(description.lower()))} "
         starts = [start for start, phrase in phrases.items() if phrase in text]
-        matched_words = {index for start in starts for index in range(start, start + _PHRASE)}
+        matched_words = {index for start in starts for index in range(start, start + _PHRASE_WORDS)}
         bits.append(len(matched_words) * _PHRASE_BITS)
     return bits or [0.0] * len(descriptions)
 
@@ -396,35 +388,38 @@ def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
 
 def _query_terms(stems: Stems, words: Sequence[str]) -> tuple[Terms, Terms]:
     """Return (terms of the words of a query, terms of other forms of its irregular words)."""
-    forms = sorted({form for word in words for form in other_forms(word)})
+    forms = sorted({form for word in words for form in english.other_forms(word)})
     form_weights = _weights(stems, forms)
-    return _weights(stems, words), {term: _FORM * weight for term, weight in form_weights.items()}
+    return _weights(stems, words), {
+        term: _FORM_WEIGHT * weight for term, weight in form_weights.items()
+    }
 
 
 def _words(text: str) -> list[str]:
     """Return the words of a text without function words."""
-    return [w for w in _WORD.findall(split_unspaced(text).lower()) if w not in FUNCTION_WORDS]
+    words = _WORD.findall(split_unspaced(text).lower())
+    return [word for word in words if word not in english.FUNCTION_WORDS]
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
     """Return the weight of each stem in the words; a repeated word counts less."""
-    specific_text = " ".join(word for word in words if not _is_general(word))
+    specific_text = " ".join(filterfalse(_is_general, words))
     general_text = " ".join(filter(_is_general, words))
     weights: defaultdict[str, float] = defaultdict(float)
     for term, field, count in stems.counts((specific_text, general_text, "", "", "")):
-        worth = _GENERAL if field == "description" else 1.0
-        weights[term] += worth * count * (_REPEATS + 1) / (count + _REPEATS)
+        worth = _GENERAL_WEIGHT if field == "description" else 1.0
+        weights[term] += worth * count * (_REPEAT_SATURATION + 1) / (count + _REPEAT_SATURATION)
     return weights
 
 
-def _is_telling(word: str) -> bool:
+def _is_specific(word: str) -> bool:
     """Return True for a word that may point at a subject."""
-    return word not in WORK_WORDS and not _is_general(word)
+    return word not in english.WORK_WORDS and not _is_general(word)
 
 
 def _is_general(word: str) -> bool:
     """Return True for a word that is common in requests, or a number below 1000."""
-    return word in REQUEST_WORDS or (len(word) < len("2000") and word.isdecimal())
+    return word in english.REQUEST_WORDS or (len(word) < len("2000") and word.isdecimal())
 
 
 # ── meaning ──────────────────────────────────────────────────────────────────────────
@@ -433,11 +428,13 @@ def _is_general(word: str) -> bool:
 def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
     """Return the weights of the weightiest words of a query."""
     weights = {}
-    for word in dict.fromkeys(_words(query)[:_WORDS]):
+    for word in dict.fromkeys(_words(query)[:_MAX_WORDS]):
         terms = _weights(stems, [word])
         known_weight = sum(index.weigh(terms).values())
-        weights[word] = known_weight or _UNKNOWN_WORD * index.unused_weight(terms)
-    return dict(nsmallest(_SENSE_WORDS, weights.items(), key=lambda item: (-item[1], item[0])))
+        weights[word] = known_weight or _UNKNOWN_WORD_WEIGHT * index.unused_weight(terms)
+    return dict(
+        nsmallest(_MAX_MEANING_WORDS, weights.items(), key=lambda item: (-item[1], item[0]))
+    )
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────
@@ -454,7 +451,7 @@ class _SharedState(NamedTuple):
     evidence: dict[str, dict[int, float]]  # term -> number -> its worth as evidence
 
 
-@lru_cache(maxsize=_FILTERS)
+@lru_cache(maxsize=_MAX_CACHED_FILTERS)
 def _load_state(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _SharedState:
     conditions, values = ["true"], list[str | None]()
     for column, allowed in (("kind", filters.kinds), ("domain", filters.domains)):
@@ -480,14 +477,14 @@ class _Index:
         (stamp,) = database.execute("select stamp from ranked_stamp").fetchone()
         state = _load_state(database, stamp, filters)
         # Large caches are emptied.
-        if len(state.counted) > _CACHED_TERMS:
+        if len(state.counted) > _MAX_CACHED_TERMS:
             state.counted.clear()
-        if sum(map(len, state.scored.values())) > _CACHED_NUMBERS:
+        if sum(map(len, state.scored.values())) > _MAX_CACHED_NUMBERS:
             state.scored.clear()
             state.evidence.clear()
         self._total, self.ids, self._worths, self._counted, self._scored, self._evidence = state
         self._chosen: set[str] = set()
-        self._words_left = max(_READ[0], round(_READ[1] * self._total))
+        self._words_left = max(_MIN_READ_WORDS, round(_READ_WORDS * self._total))
 
     def summary(self, number: int) -> str:
         """Return the name and description of a document, or its name and body."""
@@ -497,8 +494,8 @@ class _Index:
 
     def descriptions(self, numbers: Sequence[int]) -> list[str]:
         """Return the descriptions of documents, without the clauses that say when not to use."""
-        marks = ", ".join("?" * len(numbers))
-        sql = f"select rowid, description from ranked_text where rowid in ({marks})"  # noqa: S608
+        placeholders = ", ".join("?" * len(numbers))
+        sql = f"select rowid, description from ranked_text where rowid in ({placeholders})"  # noqa: S608
         texts = dict(self._database.execute(sql, numbers).fetchall())
         return [texts[number] for number in numbers]
 
@@ -524,8 +521,9 @@ class _Index:
 
         Documents of general English are included, because a vault may have only a few.
         """
-        documents = min(1.0, _LONG * 2.0 ** (-weight(term) / 2)) * _ENGLISH
-        return _COMMON - math.log2((count + documents) / (self._total + _ENGLISH))
+        share = min(1.0, _ENGLISH_DOCUMENT_WORDS * 2.0 ** (-english.weight(term) / 2))
+        documents, total = share * _ENGLISH_DOCUMENTS, self._total + _ENGLISH_DOCUMENTS
+        return _BASE_BITS - math.log2((count + documents) / total)
 
     def scores(self, terms: Terms) -> dict[int, float]:
         """Map each number to the share of the terms' weight that the document carries, 0..1."""
@@ -548,20 +546,20 @@ class _Index:
         evidence = dict.fromkeys(numbers, 0.0)
         matches = Counter[int]()
         for term, (count, _) in self._counts(terms).items():
-            bits = min(_RAREST, self._bits(term, count)) - _COMMON_BITS
+            bits = min(_MAX_BITS, self._bits(term, count)) - _COMMON_BITS
             if bits <= 0 or term not in self._chosen:
                 continue
             for number, worth in self._evidence[term].items():
                 if number in evidence:
                     evidence[number] += bits * worth
-                    matches[number] += 1 if weight(term) < FULL else len(terms)
+                    matches[number] += 1 if english.weight(term) < english.FULL else len(terms)
         return [
             0.0 if bits < 0 or self._is_chance(number, matches[number], len(terms)) else bits
             for number, bits in evidence.items()
         ]
 
     def _is_chance(self, number: int, matches: int, terms: int) -> bool:
-        has_description = self._worths[number][1] < _NO_DESCRIPTION
+        has_description = self._worths[number][1] < _EMPTY_FIELD_WORTH
         return matches == 1 and terms > 1 and not has_description
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
@@ -573,8 +571,8 @@ class _Index:
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
         """Map each term to (number of documents, number of occurrences)."""
         unread_terms = [term for term in terms if term not in self._counted]
-        marks = ", ".join("?" * len(unread_terms))
-        sql = f"select term, doc, cnt from ranked_terms where term in ({marks})"  # noqa: S608
+        placeholders = ", ".join("?" * len(unread_terms))
+        sql = f"select term, doc, cnt from ranked_terms where term in ({placeholders})"  # noqa: S608
         rows = self._database.execute(sql, unread_terms)
         self._counted |= {term: (count, words) for term, count, words in rows}
         return {term: self._counted[term] for term in terms if term in self._counted}
@@ -608,8 +606,8 @@ class _Index:
                     excluding_numbers.add(number)
                     continue
                 # Without a description, the body says what the document is about.
-                is_body_only = field == "body" and worths[number][1] < _NO_DESCRIPTION
-                worth = _BODY if is_body_only else _NAME if field == "name" else 1.0
+                is_body_only = field == "body" and worths[number][1] < _EMPTY_FIELD_WORTH
+                worth = _BODY_WORTH if is_body_only else _NAME_WORTH if field == "name" else 1.0
                 evidence[number] = max(evidence.get(number, 0.0), worth)
         evidence |= {number: evidence.get(number, 0.0) - 2.0 for number in excluding_numbers}
         counts = {number: count for number, count in counts.items() if count > 0}

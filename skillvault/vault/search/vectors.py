@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_ALIKE = 0.3  # words that are less similar are unrelated
+_MIN_SIMILARITY = 0.3  # words that are less similar are unrelated
 
 
 def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
@@ -38,7 +38,7 @@ def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]])
 
 def _score_matches(similarities: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
     """Return for each text the weighted similarity of the query's words to their nearest words."""
-    related_similarities = np.where(similarities > _ALIKE, similarities, 0.0)
+    related_similarities = np.where(similarities > _MIN_SIMILARITY, similarities, 0.0)
     best_matches = [related_similarities[:, row].max(axis=1, initial=0.0) for row in rows]
     scores: Floats = np.stack(best_matches) @ np.array(weights)
     return scores

@@ -156,7 +156,6 @@ def test_what_is_written_into_the_file_that_was_replaced_is_appended_to_the_new_
         monkeypatch.setattr(files, "place_file", placed_late)
         monkeypatch.setattr(files, "_HELD_SECONDS", 0.0)
         monkeypatch.setattr(files, "find_open_writer", lambda *_: None)
-        monkeypatch.setattr("skillvault.vault.commit.publish.find_open_writer", lambda *_: None)
         monkeypatch.setattr(files, "_LATE_SECONDS", 0.1)
         applied(vault, shortening())
     assert rules.read_bytes() == SHORT + b"late\n---\n"

@@ -130,7 +130,7 @@ def test_a_vault_at_rest_has_no_lock_files(vault: Vault) -> None:
 def test_an_old_lock_file_that_nobody_uses_is_stale(vault: Vault, name: str) -> None:
     path = left_behind(vault, name)
     (lock,) = git_locks(vault)
-    assert (lock.path, lock.stale) == (path, True)
+    assert (lock.path, lock.is_stale) == (path, True)
     assert HOUR - 1 < lock.age < HOUR + 60
     assert path.exists()
 
@@ -139,15 +139,15 @@ def test_an_old_lock_file_that_nobody_uses_is_stale(vault: Vault, name: str) -> 
 def test_a_lock_file_is_stale_after_a_minute(vault: Vault, age: float, stale: bool) -> None:
     left_behind(vault, "index.lock", age)
     (lock,) = git_locks(vault)
-    assert lock.stale is stale
+    assert lock.is_stale is stale
 
 
 @WITH_PROC
 def test_a_lock_file_that_a_process_has_open_is_not_stale(vault: Vault) -> None:
     path = left_behind(vault, "index.lock")
     with path.open("rb"):
-        assert [lock.stale for lock in git_locks(vault)] == [False]
-    assert [lock.stale for lock in git_locks(vault)] == [True]
+        assert [lock.is_stale for lock in git_locks(vault)] == [False]
+    assert [lock.is_stale for lock in git_locks(vault)] == [True]
 
 
 @WITH_PROC
@@ -157,10 +157,10 @@ def test_a_lock_file_is_not_stale_while_a_git_works_in_the_vault(vault: Vault) -
     with subprocess.Popen(
         [git, "cat-file", "--batch"], cwd=vault.root, stdin=subprocess.PIPE
     ) as process:
-        assert [lock.stale for lock in git_locks(vault)] == [False]
+        assert [lock.is_stale for lock in git_locks(vault)] == [False]
         assert process.stdin is not None
         process.stdin.close()
-    assert [lock.stale for lock in git_locks(vault)] == [True]
+    assert [lock.is_stale for lock in git_locks(vault)] == [True]
 
 
 @WITH_PROC
@@ -168,5 +168,5 @@ def test_another_program_at_work_in_the_vault_keeps_no_lock(vault: Vault) -> Non
     left_behind(vault, "index.lock")
     waits = [sys.executable, "-c", "input()"]
     with subprocess.Popen(waits, cwd=vault.root, stdin=subprocess.PIPE) as process:
-        assert [lock.stale for lock in git_locks(vault)] == [True]
+        assert [lock.is_stale for lock in git_locks(vault)] == [True]
         process.communicate(b"\n")

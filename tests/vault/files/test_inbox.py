@@ -186,7 +186,7 @@ def test_a_file_from_the_future_is_taken_when_it_was_still_for_the_time(inbox: I
 def test_a_file_that_is_written_all_the_time_is_named_and_left(
     inbox: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skillvault.vault.files.inbox._PATIENCE", 0.2)  # the clock
+    monkeypatch.setattr("skillvault.vault.files.inbox._CHANGING_SECONDS", 0.2)  # the clock
     drop(inbox, "old.yaml")
     path = drop(inbox, "a.yaml", age=0)
     stop = threading.Event()

@@ -210,7 +210,7 @@ def test_what_is_no_file_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
-    folders, problems = shelves.domains(tmp_path, ["none"])
+    folders, problems = shelves.find_layers(tmp_path, ["none"])
     assert (folders, [one.code for one in problems]) == ([], ["no-folder"])
 
 
@@ -242,7 +242,7 @@ def _no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_folders_of_the_policy_are_layers_in_its_order(tmp_path: Path) -> None:
     written(tmp_path, "team/a/SKILL.md", "a", "team")
     written(tmp_path, "mine/a/SKILL.md", "a", "mine")
-    folders, problems = shelves.domains(tmp_path, ["team", "mine"])
+    folders, problems = shelves.find_layers(tmp_path, ["team", "mine"])
     layers = [read(folder)[0] for folder in folders]
     assert [one.skill.body for one in shelf.winners(layers)] == ["mine"]
     assert problems == []
@@ -256,5 +256,5 @@ def test_what_is_never_served_is_no_layer(tmp_path: Path, folder: str) -> None:
     written(tmp_path, "archive/x/a/SKILL.md", "a")
     (tmp_path / "skills").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "proposed")
-    folders, problems = shelves.domains(tmp_path, [folder])
+    folders, problems = shelves.find_layers(tmp_path, [folder])
     assert (folders, [one.code for one in problems]) == ([], ["not-served"])

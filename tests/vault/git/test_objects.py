@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.model.errors import GitError
-from skillvault.vault.git.objects import Entry, folder_levels
+from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 
 FOLDERS = ("", "a/", "a/b/", "a/b/c/", "a-b/", "z/é/", "z/with space/", "a.b/", "line\nbreak/")
@@ -56,7 +56,3 @@ def test_a_file_is_not_taken_for_a_folder(tmp_path: Path) -> None:
     base = git.objects.write_tree(None, {"a": Entry("100644", blob)})
     with pytest.raises(GitError, match="a file stands where a folder is needed"):
         git.objects.write_tree(base, {"a/b": Entry("100644", blob)})
-
-
-def test_folders_come_deepest_first_and_the_root_last() -> None:
-    assert folder_levels({"a/b/x": 1, "c/y": 1, "z": 1}) == [["a/b"], ["a", "c"], [""]]

@@ -60,7 +60,7 @@ def test_the_umask_is_set_once_and_never_bars_the_owner(
 
     if not proc:
         monkeypatch.setattr(config, "_STATUS", tmp_path / "missing")
-    monkeypatch.setattr(config, "_cleared", set())
+    monkeypatch.setattr(config, "_cleared_bits", set())
     monkeypatch.setattr(os, "umask", note)
     for _ in range(2):
         obey_sharing(tmp_path)

@@ -146,12 +146,12 @@ def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: st
 
 
 def _release_offer(source: SkillSource, get: well_known.Fetch) -> Offer:
-    release = fetch.find_latest(source.url, source.owner, source.skill, get)
+    version = fetch.find_version(source, get)
 
     def read_release() -> Files:
-        return _single_skill(fetch.fetch_release(source.url, release, get))
+        return _single_skill(fetch.fetch_version(source, version, get))
 
-    return Offer(source.skill, source.skill_address("", ""), release.version, read_release)
+    return Offer(source.skill, source.address, version, read_release)
 
 
 def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents:

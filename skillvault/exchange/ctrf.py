@@ -30,16 +30,17 @@ from skillvault.model.records import Scalar
 
 # As milliseconds this is 1973, as seconds the year 5138: nothing real lies on the other side.
 _MILLISECONDS = 1e11
-_SHORTER = {"branch_name": "branch", "build_name": "build", "repository_name": "repository"}
+_SHORT_NAMES = {"branch_name": "branch", "build_name": "build", "repository_name": "repository"}
 
 
 def read_ctrf(path: Path, domain: str | None) -> Iterator[Parsed]:
     """Read the report as one outcome."""
-    outcome = outcome_of(_read_report(path), path, domain)
+    outcome = outcome_of(read_report(path), path, domain)
     return iter([(label(path.stem, 1), outcome)])
 
 
-def _read_report(path: Path) -> SuiteReport:
+def read_report(path: Path) -> SuiteReport:
+    """Read the counts, times and failures of a report."""
     root = Section.of(parse_json(read_bytes(path), name_of(path)), name_of(path))
     run = root.section("results")
     tests = [
@@ -48,13 +49,17 @@ def _read_report(path: Path) -> SuiteReport:
     ]
     if not tests and not run.section("summary").values:
         raise run.refusal("tests", "the tests of a Common Test Report Format file")
+    counts = _counts(run, tests)
     test_count = run.section("summary").maybe_number("tests") or 0
     is_single = len(tests) == 1 and test_count <= 1
+    stop = _run_time(run, tests, "stop") or root.maybe_time("timestamp")
+    if stop is None:
+        raise run.section("summary").refusal("stop", "the time at which the run stopped")
     return SuiteReport(
         tool=run.section("tool").maybe_text("name") or "tests",
-        counts=_counts(run, tests),
-        start=_moment(run, tests, "start"),
-        stop=_stop(root, run, tests),
+        counts=counts,
+        start=_run_time(run, tests, "start"),
+        stop=stop,
         failed_tests=[_failed_test(t) for t in tests if t.maybe_text("status") == "failed"],
         target=_target(tests),
         # The name of the only test, so that it does not depend on how the run ended.
@@ -76,21 +81,13 @@ def _status(test: Section) -> str:
     return status if status in STATUSES else "other"
 
 
-def _moment(run: Section, tests: Sequence[Section], key: str) -> datetime | None:
+def _run_time(run: Section, tests: Sequence[Section], key: str) -> datetime | None:
     """Return the start or stop of the run, from the summary or else from its tests."""
     summary = run.section("summary")
     if value := summary.maybe_number(key):
         return _parse_epoch(value, summary, key)
     times = [_parse_epoch(at, test, key) for test in tests if (at := test.maybe_number(key))]
-    choose = min if key == "start" else max
-    return choose(times, default=None)
-
-
-def _stop(root: Section, run: Section, tests: Sequence[Section]) -> datetime:
-    stop = _moment(run, tests, "stop") or root.maybe_time("timestamp")
-    if stop is None:
-        raise run.section("summary").refusal("stop", "the time at which the run stopped")
-    return stop
+    return min(times, default=None) if key == "start" else max(times, default=None)
 
 
 def _parse_epoch(value: float, section: Section, key: str) -> datetime:
@@ -142,4 +139,4 @@ def _environment(run: Section) -> dict[str, Scalar]:
 
 def _snake_case(key: str) -> str:
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
-    return _SHORTER.get(name, name)
+    return _SHORT_NAMES.get(name, name)

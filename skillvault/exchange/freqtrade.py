@@ -28,8 +28,8 @@ from skillvault.model.intake import SCORE_TOLERANCE
 from skillvault.model.records import Scalar, stamp
 from skillvault.model.text.text import format_percent, slug
 
-_MAX_MEMBER = 512 * 1024 * 1024
-_FEES = 0.02  # the largest share by which fees change the entry value of a trade
+_MAX_REPORT_BYTES = 512 * 1024 * 1024
+_MAX_FEE_SHARE = 0.02  # the largest share by which fees change the entry value of a trade
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _read_archive(path: Path) -> bytes:
     try:
         with zipfile.ZipFile(path) as archive:
             member = _find_report(archive, path)
-            if archive.getinfo(member).file_size > _MAX_MEMBER:
+            if archive.getinfo(member).file_size > _MAX_REPORT_BYTES:
                 raise BadInputError(
                     f"{name}: {member} is larger than 512 MiB; import fewer strategies at a time",
                     code="too-large",
@@ -210,7 +210,7 @@ def _money(trade: Section, score: float) -> dict[str, Any]:
             return {"amount": amount, "entry_value": stake}
     stake = stakes[0]
     # A gain above the whole stake needs an entry value, namely the divisor of freqtrade.
-    if score > 1 and amount and stake and abs(amount / score / stake - 1) <= _FEES:
+    if score > 1 and amount and stake and abs(amount / score / stake - 1) <= _MAX_FEE_SHARE:
         return {"amount": amount, "entry_value": amount / score, "stake_amount": stake}
     return drop_empty(amount=amount, stake_amount=stake)
 

@@ -54,7 +54,10 @@ def _parse_root(path: Path) -> "Element":
         message = f"{name}: declares a document type or entities, which are not read; remove them"
         raise BadInputError(message, code="xml-entities") from None
     except (ParseError, ValueError, LookupError) as error:
-        raise _xml_error(name, error) from None
+        line = error.position[0] if isinstance(error, ParseError) else None
+        location = f" at line {line}" if line else ""
+        message = f"{name}: not XML{location}; correct it or write the report again"
+        raise BadInputError(message, code="bad-xml", line=line) from None
     if _tag(root) not in ("testsuites", "testsuite"):
         raise BadInputError(
             f"{name}: expected the root testsuites or testsuite, found {_tag(root)[:40]}; "
@@ -62,13 +65,6 @@ def _parse_root(path: Path) -> "Element":
             code="wrong-type",
         )
     return root
-
-
-def _xml_error(name: str, error: Exception) -> BadInputError:
-    line = error.position[0] if isinstance(error, ParseError) else None
-    location = f" at line {line}" if line else ""
-    message = f"{name}: not XML{location}; correct it or write the report again"
-    return BadInputError(message, code="bad-xml", line=line)
 
 
 def _tag(element: "Element") -> str:
@@ -85,13 +81,12 @@ def _count_statuses(suites: Sequence["Element"], cases: Sequence["Element"]) -> 
     if cases:
         return dict(Counter(_status(case) for case in cases))
     for suite in suites:
-        totals = {
-            key: _parse_count(suite, key) for key in ("tests", "failures", "errors", "skipped")
-        }
-        if totals["tests"]:
-            failed_count = totals["failures"] + totals["errors"]
-            passed_count = max(0, totals["tests"] - failed_count - totals["skipped"])
-            return {"failed": failed_count, "passed": passed_count, "skipped": totals["skipped"]}
+        tests, failures, errors, skipped = (
+            _parse_count(suite, key) for key in ("tests", "failures", "errors", "skipped")
+        )
+        if tests:
+            passed = max(0, tests - failures - errors - skipped)
+            return {"failed": failures + errors, "passed": passed, "skipped": skipped}
     return {}
 
 

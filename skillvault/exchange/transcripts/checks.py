@@ -1,4 +1,4 @@
-"""Checks (tests, builds, linters): their results show how a prompt ended.
+"""Judge the checks (tests, builds, linters) and other commands that show how a prompt ended.
 
 A command is a check if one of its parts starts like a pattern of the policy. Its exit code counts
 if it belongs to the check; after a pipe or `;` the output is read instead.
@@ -10,6 +10,8 @@ from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+from skillvault.model.lazy import regex
 
 _PARTS = re.compile(r"(&&|\|\||[;|\n])")
 # Prefixes of a command; a flag of a runner, with its value if it has one.
@@ -226,3 +228,73 @@ def _covers_failure(check: Check, failed_check: Check) -> bool:
 def asks_for_failure(task: str) -> bool:
     """Return True if a prompt asks for a failing check, and not for a fix."""
     return bool(_FAILING_CHECK.search(task)) and not _FIX_REQUEST.search(task)
+
+
+# ── other commands ───────────────────────────────────────────────────────────────────
+
+# If the last command failed, the prompt failed, unless something followed. A command that failed
+# and later passed shows a success. Commands that only look at something show nothing.
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_OUTPUT_FILE = re.compile(r"\s*\d?>+\s*[^\s&|;]+|\s*2>&1")
+_COMMAND_PREFIX = re.compile(
+    r"^\s*(?:cd \S+\s*&&\s*|(?:[A-Za-z_]\w*=\S*|sudo|time|command|env)\s+)+"
+)
+# Commands that look at something or keep house; their failure shows nothing of the work.
+_READING_COMMAND = regex(
+    r"\s*(?:(?:[A-Za-z_]\w*=\S*|sudo|time|!|if|then|else|do|done|fi|for|while)\s+)*(?:"
+    r"(?:ls|ll|cat|bat|head|tail|less|more|grep|egrep|rg|ag|ack|fd|find|locate|tree|stat|file|wc|sort"
+    r"|uniq|cut|awk|jq|yq|xargs|diff|cmp|comm|test|\[+|which|type|whereis|where|echo|printf|pwd|cd"
+    r"|pushd|popd|env|printenv|set|export|source|\.(?=\s)|alias|date|sleep|wait|true|false|exit|ps|top|df|du"
+    r"|free|uname|id|whoami|hostname|lsof|ss|netstat|ping|dig|nslookup|kill|pkill|pgrep|killall|rm|rmdir"
+    r"|mkdir|touch|chmod|man|history|clear|md5sum|sha\d+sum|base64|column|tee)(?![\w-])"
+    r"|sed (?!-i)|perl -ne|git (?!push\b|commit\b|apply\b|am\b|cherry-pick\b|rebase\b|merge\b)"
+    r"|(?:docker|podman|kubectl|helm|docker compose|docker-compose)"
+    r" (?:ps|logs|images|inspect|get|describe|top|version|info|ls|list|status|history)\b"
+    r"|(?:npm|pnpm|yarn|pip3?|uv pip|cargo|gem|brew|apt|dnf|conda)"
+    r" (?:ls|list|view|show|info|search|outdated|why|freeze|tree|config|audit|policy)\b"
+    r"|systemctl (?:status|is-\w+)|journalctl|aws \S+ (?:describe|list|get)\S*"
+    r"|gh (?!pr create|pr merge)"
+    r"|(?:python[\d.]*|node|ruby|php|go|java|cargo|npm|terraform) (?:--?version|-V|-v|--help)\b)"
+)
+# The command had nothing to do.
+_NOTHING_TO_DO = regex(r"nothing to commit|no changes added to commit|Everything up-to-date")
+_SHELL_WORDS = frozenset({"", "done", "fi"})
+
+
+def is_read_only(command: str) -> bool:
+    """Return True if all parts of a command only look at something."""
+    parts = _PARTS.split(_QUOTED.sub("''", command))[::2]
+    return all(part.strip() in _SHELL_WORDS or _READING_COMMAND.match(part) for part in parts)
+
+
+def judge_command(command: str, output: str, code: int | None) -> Check | None:
+    """Judge the run of a command by its exit code; None if that says nothing of the work.
+
+    The command that could not start or end has not passed, and has not failed.
+    """
+    bare_command = _COMMAND_PREFIX.sub("", _OUTPUT_FILE.sub("", command)).strip()
+    operators = _PARTS.findall(_QUOTED.sub("''", bare_command))
+    uses_code = set(operators) <= {"&&"}  # else the exit code may be that of another command
+    if code is None or not uses_code or is_read_only(command) or _NOTHING_TO_DO.search(output):
+        return None
+    name = " ".join(bare_command.split())
+    return judge_check(command, (name, True), output, code=code, at=None)
+
+
+def last_failure(commands: Sequence[Check | None]) -> Check | None:
+    """Return the last command if it failed or could not run; None stands for a check."""
+    return next((command for command in commands[-1:] if command and not command.passed), None)
+
+
+def last_repair(commands: Sequence[Check | None]) -> Check | None:
+    """Return the last command that failed and then passed."""
+    failed_names: set[str] = set()
+    repair: Check | None = None
+    for command in filter(None, commands):
+        if not command.passed:
+            failed_names.add(command.tool)
+            if repair is not None and repair.tool == command.tool:
+                repair = None
+        elif command.tool in failed_names:
+            repair = command
+    return repair

@@ -20,13 +20,10 @@ from skillvault.model.text.text import cut_between_words, shorten
 
 MAX_BYTES = 256 * 1024  # of a session
 _MAX_ENTRIES = 100  # failures, and successes
-_LEMMA, _REASON, _TEXT, _CALL = 120, 800, 1200, 160  # characters
+_MAX_LEMMA, _MAX_REASON, _MAX_TEXT, _MAX_CALL = 120, 800, 1200, 160  # characters
 _MAX_RECENT, _MAX_OPEN = 200, 2000  # calls that are remembered, and calls without a result
 _REASON_LINES = 3
-_MAX_COMMAND, _MAX_OUTPUT = (
-    4000,
-    64 * 1024,
-)  # characters that are read of a command, and of an output
+_MAX_COMMAND, _MAX_OUTPUT = 4000, 64 * 1024  # characters that are read
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _COMMANDS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
 # Tools that only read, so they are not part of a solution.
@@ -93,7 +90,7 @@ class _Extract:
         """Note the call of a tool."""
         self._number += 1
         summary = _summarize_call(call)
-        _store_latest(self._open, call.id, (self._number, summary))
+        store_latest(self._open, call.id, (self._number, summary), _MAX_OPEN)
         if call.tool not in _READING_TOOLS:
             self._recent.append((self._number, summary))
 
@@ -109,7 +106,7 @@ class _Extract:
                 self._add_failure(
                     plain_summary, result, self._describe_calls(failure_number, number)
                 )
-            _store_latest(self._failed, plain_summary, number)
+            store_latest(self._failed, plain_summary, number, _MAX_OPEN)
         elif failure_number is not None:
             del self._failed[plain_summary]
             text = self._describe_calls(failure_number, number)
@@ -119,7 +116,7 @@ class _Extract:
     def _add_failure(self, summary: "_CallSummary", result: ToolResult, attempt: str) -> None:
         lines = failing_assertion(self._clean(tail_of(result.text))).splitlines()[-_REASON_LINES:]
         code = f"exit code {result.exit_code}" if result.exit_code is not None else ""
-        reason = shorten(" ".join(line.strip() for line in lines), _REASON) or code
+        reason = shorten(" ".join(line.strip() for line in lines), _MAX_REASON) or code
         failure = drop_empty(lemma=_lemma(summary, self._clean), reason=reason, attempt=attempt)
         if failure not in self.failures:
             self.failures.append(failure)
@@ -132,7 +129,7 @@ class _Extract:
             summary for number, summary in self._recent if start < number < end
         )
         return shorten(
-            "; ".join(_describe_summary(summary, self._clean) for summary in summaries), _TEXT
+            "; ".join(_describe_summary(summary, self._clean) for summary in summaries), _MAX_TEXT
         )
 
     def _clean(self, text: str) -> str:
@@ -165,22 +162,22 @@ def _summarize_call(call: ToolCall) -> _CallSummary:
 
 def _describe_summary(summary: _CallSummary, redact: Clean) -> str:
     if summary.replaced is None:
-        return f"`{shorten(redact(summary.command or summary.tool), _CALL)}`"
-    texts = (shorten(redact(text), _CALL // 2) for text in summary.replaced)
+        return f"`{shorten(redact(summary.command or summary.tool), _MAX_CALL)}`"
+    texts = (shorten(redact(text), _MAX_CALL // 2) for text in summary.replaced)
     return f"{_lemma(summary, redact)}: replace {' by '.join(f'`{text}`' for text in texts)}"
 
 
 def _lemma(summary: _CallSummary, redact: Clean) -> str:
     """Return the tool and command of a call; for a shell only the command."""
-    command, tool = (shorten(redact(text), _LEMMA) for text in (summary.command, summary.tool))
+    command, tool = (shorten(redact(text), _MAX_LEMMA) for text in (summary.command, summary.tool))
     return command if command and summary.tool in SHELLS else f"{tool} {command}".strip()
 
 
-def _store_latest(entries: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Store a value as the latest, and drop the oldest value if there are too many."""
+def store_latest(entries: OrderedDict[_Key, _Value], key: _Key, value: _Value, limit: int) -> None:
+    """Store a value as the latest, and drop the oldest value beyond the limit."""
     entries[key] = value
     entries.move_to_end(key)
-    if len(entries) > _MAX_OPEN:
+    if len(entries) > limit:
         entries.popitem(last=False)
 
 

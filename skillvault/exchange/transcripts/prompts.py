@@ -19,8 +19,10 @@ from skillvault.exchange.transcripts.checks import (
     find_deciding_check,
     find_tool,
     judge_check,
+    judge_command,
+    last_failure,
+    last_repair,
 )
-from skillvault.exchange.transcripts.commands import judge_command, last_failure, last_repair
 from skillvault.exchange.transcripts.events import (
     Event,
     Header,
@@ -36,6 +38,7 @@ from skillvault.exchange.transcripts.extract import (
     command_of,
     describe_call,
     edited_files,
+    store_latest,
     tail_of,
 )
 from skillvault.exchange.transcripts.reader import Transcript, helper_files
@@ -57,6 +60,7 @@ _CHANGES = re.compile(
 )
 _COMMIT_LINE = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] ", re.MULTILINE)
 _POLL_TOOL = "write_stdin"  # Codex's tool to ask about a running command
+SUBAGENTS = "subagents"  # the folder of a session's subagents
 _SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
 
 
@@ -178,7 +182,8 @@ class PromptTally:
         command = command_of(call.arguments)
         running_call = self._running.get(str(call.arguments.get("session_id")))
         polled_call = running_call if call.tool == _POLL_TOOL else None
-        _store_call(self._calls, call.id, polled_call or _Call(call.tool, command, run))
+        latest_call = polled_call or _Call(call.tool, command, run)
+        store_latest(self._calls, call.id, latest_call, _MAX_OPEN)
         if call.tool in _EDITS or (call.tool in SHELLS and _CHANGES.search(command)):
             run.has_changed = True
             run.is_stale = bool(run.checks)
@@ -197,14 +202,10 @@ class PromptTally:
         if call is None or call.tool not in SHELLS or result.refused:
             return
         if result.running:
-            _store_call(self._running, result.running, call)
+            store_latest(self._running, result.running, call, _MAX_OPEN)
             return
         run = call.prompt
-        tool = find_tool(call.command, self._patterns)
-        if tool:
-            output = shorten_lines(self._clean_text(tail_of(result.text), None), _OUTPUT)
-            command = self._clean_text(call.command, _TASK)
-            check = judge_check(command, tool, output, code=result.exit_code, at=result.at)
+        if check := self._judge_check(call.command, result):
             run.checks = [*run.checks, check][-_MAX_ENTRIES:]
             run.commands.append(None)
             run.is_stale = run.has_untried_changes = False
@@ -215,22 +216,43 @@ class PromptTally:
         if "git commit" in call.command and not result.is_error and len(run.commits) < _MAX_ENTRIES:
             run.commits += _COMMIT_LINE.findall(result.text)[:1]
 
+    def read_subagent(self, path: Path) -> dict[str, list[Check]]:
+        """Read a subagent's file: prompt -> the checks that were run for it."""
+        commands: dict[str, str] = {}
+        checks: dict[str, list[Check]] = {}
+        for event in Transcript(path):
+            if isinstance(event, ToolCall) and event.tool in SHELLS and len(commands) < _MAX_OPEN:
+                commands[event.id] = command_of(event.arguments)
+            elif isinstance(event, ToolResult) and (event.running or event.refused):
+                commands.pop(event.id, None)  # only the parent sees its end, or it never began
+            elif (
+                isinstance(event, ToolResult)
+                and event.prompt
+                and event.id in commands
+                and (check := self._judge_check(commands.pop(event.id), event))
+            ):
+                earlier_checks = checks.get(event.prompt, ())
+                checks[event.prompt] = [*earlier_checks, check][-_MAX_ENTRIES:]
+        return checks
+
+    def _judge_check(self, command: str, result: ToolResult) -> Check | None:
+        """Judge a command that ended; None if it is no check."""
+        tool = find_tool(command, self._patterns)
+        if tool is None:
+            return None
+        output = self._clean_output(tail_of(result.text))
+        clean_command = self._clean_text(command, _TASK)
+        return judge_check(clean_command, tool, output, code=result.exit_code, at=result.at)
+
     def _clean_command(self, command: Check) -> Check:
-        output = (
-            "" if command.passed else shorten_lines(self._clean_text(command.output, None), _OUTPUT)
-        )
+        output = "" if command.passed else self._clean_output(command.output)
         return replace(command, command=self._clean_text(command.command, _COMMAND), output=output)
 
-    def _clean_text(self, text: str, size: int | None) -> str:
-        cleaned = self._clean(printable(text))
-        return cleaned if size is None else shorten_lines(cleaned, size, from_start=True)
+    def _clean_output(self, text: str) -> str:
+        return shorten_lines(self._clean(printable(text)), _OUTPUT)
 
-
-def _store_call(calls: OrderedDict[str, _Call], name: str, call: _Call) -> None:
-    """Store an unfinished call, and drop the oldest if there are too many."""
-    calls[name] = call
-    if len(calls) > _MAX_OPEN:
-        calls.popitem(last=False)
+    def _clean_text(self, text: str, size: int) -> str:
+        return shorten_lines(self._clean(printable(text)), size, from_start=True)
 
 
 class PromptReader:
@@ -241,7 +263,12 @@ class PromptReader:
         self.transcript = Transcript(path)
         self.header = self.transcript.header
         self._tally = PromptTally(checks, redact)
-        self._subagent_checks = _read_subagents(path, checks, redact)
+        folder = path.with_suffix("") / SUBAGENTS
+        files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else helper_files(path)
+        self._subagent_checks: dict[str, list[Check]] = {}
+        for file in files:
+            for prompt, new_checks in self._tally.read_subagent(file).items():
+                self._subagent_checks.setdefault(prompt, []).extend(new_checks)
 
     def __iter__(self) -> Iterator[PromptRun]:
         """Yield each prompt when it is complete, without the lines of repeated prompts."""
@@ -278,44 +305,11 @@ class PromptReader:
     def _add_subagent_checks(self, run: PromptRun) -> PromptRun:
         """Add the checks of subagents with their own files."""
         ids = (run.id or "", *run.later_ids)
-        side_runs = [check for name in ids for check in self._subagent_checks.pop(name, [])]
-        if side_runs:
-            all_checks = sorted((*run.checks, *side_runs), key=lambda c: (c.at is not None, c.at))
+        new_checks = [check for name in ids for check in self._subagent_checks.pop(name, [])]
+        if new_checks:
+            all_checks = sorted((*run.checks, *new_checks), key=lambda c: (c.at is not None, c.at))
             run.checks = all_checks[-_MAX_ENTRIES:]
         return run
-
-
-def read_side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
-    """Read a subagent's file: prompt -> the checks that were run for it."""
-    reader = Transcript(path)
-    patterns = [re.compile(pattern) for pattern in checks]
-    calls: dict[str, str] = {}
-    runs: dict[str, list[Check]] = {}
-    for event in reader:
-        if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _MAX_OPEN:
-            calls[event.id] = command_of(event.arguments)
-        elif isinstance(event, ToolResult) and (event.running or event.refused):
-            calls.pop(event.id, None)  # only the parent sees its end, or it never began
-        elif isinstance(event, ToolResult) and event.prompt and event.id in calls:
-            command = calls.pop(event.id)
-            if tool := find_tool(command, patterns):
-                output = shorten_lines(clean(printable(tail_of(event.text))), _OUTPUT)
-                check = judge_check(clean(command), tool, output, code=event.exit_code, at=event.at)
-                runs[event.prompt] = [*runs.get(event.prompt, ()), check][-_MAX_ENTRIES:]
-    return runs
-
-
-def _read_subagents(path: Path, checks: Sequence[str], redact: Clean) -> dict[str, list[Check]]:
-    folder = path.with_suffix("") / SUBAGENTS
-    files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else helper_files(path)
-    runs: dict[str, list[Check]] = {}
-    for file in files:
-        for prompt, new_checks in read_side_checks(file, checks, redact).items():
-            runs.setdefault(prompt, []).extend(new_checks)
-    return runs
-
-
-SUBAGENTS = "subagents"  # the folder of a session's subagents
 
 
 def _find_skill(call: ToolCall, command: str) -> str | None:

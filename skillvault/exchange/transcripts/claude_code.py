@@ -73,9 +73,9 @@ class ClaudeCodeLines:
             return iter(())
         if kind not in ("user", "assistant") or not isinstance(message, Mapping):
             return None
-        return (
-            iter(()) if self._is_repeated(line.get("uuid")) else self._message_events(line, message)
-        )
+        if self._is_repeated(line.get("uuid")):
+            return iter(())
+        return self._message_events(line, message)
 
     def _message_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any]
@@ -85,7 +85,7 @@ class ClaudeCodeLines:
         if line.get("isSidechain") is True:
             return self._subagent_events(line, message, at)
         if line.get("type") == "user":
-            return self._person_events(line, message, at)
+            return self._user_events(line, message, at)
         if message.get("model") in _CLIENT_MODELS:
             return iter(())
         self._header.note(model=message.get("model"))
@@ -116,9 +116,9 @@ class ClaudeCodeLines:
         """Yield the tool calls of a subagent and their results."""
         for event in (*_agent_events(message, at), *_tool_results(line, message, at)):
             if isinstance(event, ToolCall | ToolResult):
-                yield replace(event, aside=True)
+                yield replace(event, by_subagent=True)
 
-    def _person_events(
+    def _user_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
     ) -> Iterator[Event]:
         """Yield the prompt in a line and the results of its tools."""
@@ -134,17 +134,20 @@ class ClaudeCodeLines:
 
     def _added_prompt(self, line: Mapping[str, Any]) -> Prompt | None:
         """Return the words that a person typed while the agent worked; None for other lines."""
-        words = line.get("attachment")
-        if not isinstance(words, Mapping) or words.get("type") not in _ADDED_PROMPTS:
+        attachment = line.get("attachment")
+        if not isinstance(attachment, Mapping) or attachment.get("type") not in _ADDED_PROMPTS:
             return None
-        origin = words.get("origin")
+        origin = attachment.get("origin")
         is_typed = isinstance(origin, Mapping) and origin.get("kind") in _PERSONS
-        if words.get("commandMode") != "prompt" or not is_typed or words.get("isMeta") is True:
+        is_prompt = (
+            attachment.get("commandMode") == "prompt" and attachment.get("isMeta") is not True
+        )
+        text = "\n".join(_texts({"content": attachment.get("prompt")}))
+        if not (is_typed and is_prompt and text.strip()) or _is_client_text(text):
             return None
-        text = "\n".join(_texts({"content": words.get("prompt")}))
-        if not text.strip() or _is_client_text(text) or line.get("isSidechain") is True:
+        if line.get("isSidechain") is True:
             return None
-        identity = words.get("source_uuid") or line.get("uuid")
+        identity = attachment.get("source_uuid") or line.get("uuid")
         if self._is_repeated(identity):
             return None
         prompt = self._convert_prompt({**line, "uuid": identity}, text, _line_time(line))
@@ -153,20 +156,18 @@ class ClaudeCodeLines:
     def _convert_prompt(self, line: Mapping[str, Any], text: str, at: datetime | None) -> Prompt:
         self._prompt_count += 1
         source, prompt, uuid = (line.get(key) for key in ("promptSource", "promptId", "uuid"))
+        position = _written_time(line) or self._prompt_count
         return Prompt(
             at,
             _PASTE.sub(r"\n\g<text>\n", text).strip(),
             id=prompt if isinstance(prompt, str) else None,
-            message=uuid
-            if isinstance(uuid, str)
-            else message_id(text, stamp_of(line) or self._prompt_count),
+            message=uuid if isinstance(uuid, str) else message_id(text, position),
             attended=_attendance(line) if source is None or source in _TYPED else False,
-            pasted=tuple(match["text"] for match in _PASTE.finditer(text)),
+            pasted_parts=tuple(match["text"] for match in _PASTE.finditer(text)),
         )
 
 
-def stamp_of(line: Mapping[str, Any]) -> str | None:
-    """Return the time of a line as written."""
+def _written_time(line: Mapping[str, Any]) -> str | None:
     stamp = line.get("timestamp")
     return stamp if isinstance(stamp, str) else None
 
@@ -181,7 +182,7 @@ def _attendance(line: Mapping[str, Any]) -> bool | None:
 
 
 def _line_time(line: Mapping[str, Any]) -> datetime | None:
-    return time_of(stamp) if (stamp := stamp_of(line)) else None
+    return time_of(stamp) if (stamp := _written_time(line)) else None
 
 
 def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
@@ -197,11 +198,10 @@ def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[E
 def _tool_results(
     line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
 ) -> Iterator[ToolResult]:
-    prompt_id = line.get("promptId")
-    prompt = prompt_id if isinstance(prompt_id, str) else None
+    prompt = line.get("promptId")
     for block in _blocks(message):
         if block.get("type") == "tool_result":
-            yield _convert_result(block, at, prompt)
+            yield _convert_result(block, at, prompt if isinstance(prompt, str) else None)
 
 
 def _background_result(text: str, at: datetime | None) -> Iterator[Event]:
@@ -213,7 +213,7 @@ def _background_result(text: str, at: datetime | None) -> Iterator[Event]:
 
 
 def _convert_result(
-    block: Mapping[str, Any], at: datetime | None, prompt: str | None = None
+    block: Mapping[str, Any], at: datetime | None, prompt: str | None
 ) -> ToolResult:
     text = "\n".join(_texts(block))
     has_ended_well = block.get("is_error") is not True
@@ -228,8 +228,8 @@ def _convert_result(
         has_failed,
         int(code[1]) if code else 0 if has_ended_well else None,  # success implies code 0
         prompt=prompt,
-        running=name if text.startswith(_RUNNING) else None,
-        refused=is_refused,
+        running_name=name if text.startswith(_RUNNING) else None,
+        is_refused=is_refused,
     )
 
 

@@ -40,8 +40,9 @@ _OUTPUT = WORDS.pattern("output pattern")
 _INTERRUPTIONS = WORDS.beginnings("interruption")
 _REFUSAL = WORDS.pattern("refusal pattern")
 _CLIENT_TEXT = WORDS.pattern("client text pattern")
-_COPYING = timedelta(seconds=2)  # between two lines of a copy that have the time of the copying
-_TIME_BASED = 7  # the version of a UUID that begins with its time
+# The longest pause between two lines of a copy that have the time of the copying.
+_MAX_COPY_PAUSE = timedelta(seconds=2)
+_TIME_BASED_UUID = 7  # the version of a UUID that begins with its time
 
 
 class CodexLines:
@@ -115,7 +116,7 @@ class CodexLines:
         if turn_time := _uuid_time(_turn_of(payload)):
             is_copied = turn_time < begun_at
         else:
-            is_burst = timedelta(0) <= line_time - self._copied_at <= _COPYING
+            is_burst = timedelta(0) <= line_time - self._copied_at <= _MAX_COPY_PAUSE
             is_copied = is_burst or line_time < begun_at
         self._copied_at = line_time if is_copied else None
         return is_copied
@@ -142,7 +143,7 @@ class CodexLines:
         if kind == "message":
             return self._message_events(entry, at)
         if kind in _CALLS:
-            return iter([_convert_call(entry, at, aside=self._is_helper)])
+            return iter([_convert_call(entry, at, by_subagent=self._is_helper)])
         if kind in _RESULTS:
             prompt = self._root_turn if self._is_helper else None
             return iter([_convert_output(entry, at, prompt)])
@@ -221,17 +222,19 @@ def _uuid_time(name: str | None) -> datetime | None:
     except ValueError:
         return None
     milliseconds = uuid.int >> 80
-    if uuid.version != _TIME_BASED:
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return (
+        datetime.fromtimestamp(milliseconds / 1000, UTC)
+        if uuid.version == _TIME_BASED_UUID
+        else None
+    )
 
 
-def _convert_call(entry: Mapping[str, Any], at: datetime | None, *, aside: bool) -> ToolCall:
+def _convert_call(entry: Mapping[str, Any], at: datetime | None, *, by_subagent: bool) -> ToolCall:
     arguments = _parse_mapping(entry.get("arguments")) or _parse_mapping(entry.get("action"))
     if not arguments and isinstance(entry.get("input"), str):
         arguments = {"input": entry["input"]}
     tool = str(entry.get("name") or "shell")
-    return ToolCall(at, str(entry.get("call_id") or entry.get("id")), tool, arguments, aside)
+    return ToolCall(at, str(entry.get("call_id") or entry.get("id")), tool, arguments, by_subagent)
 
 
 def _convert_output(
@@ -249,18 +252,16 @@ def _convert_output(
     start = _OUTPUT.search(text[:1000])
     shown_text = text[start.end() :] if start else text
     session = _RUNNING.search(text[: start.start()]) if start and code is None else None
-    running = session[1] if session else None
-    is_refused = code is None and _REFUSAL.search(text[:1000]) is not None
     return ToolResult(
         at,
         str(entry.get("call_id")),
         shown_text,
         has_failed,
         code,
-        aside=prompt is not None,
+        by_subagent=prompt is not None,
         prompt=prompt,
-        running=running,
-        refused=is_refused,
+        running_name=session[1] if session else None,
+        is_refused=code is None and _REFUSAL.search(text[:1000]) is not None,
     )
 
 

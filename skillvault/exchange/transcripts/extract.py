@@ -44,9 +44,9 @@ def session_of(transcript: Transcript, domain: str, redact: Clean) -> dict[str, 
     """
     extract = _Extract(redact)
     for event in transcript:
-        if isinstance(event, ToolCall) and not event.aside:
+        if isinstance(event, ToolCall) and not event.by_subagent:
             extract.call(event)
-        elif isinstance(event, ToolResult) and not event.aside:
+        elif isinstance(event, ToolResult) and not event.by_subagent:
             extract.end(event)
     header, name = transcript.header, name_of(transcript.path)
     if header.session is None or header.ended_at is None:

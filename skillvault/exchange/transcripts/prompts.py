@@ -199,10 +199,10 @@ class PromptTally:
 
     def _finish_call(self, result: ToolResult) -> None:
         call = self._calls.pop(result.id, None) or self._running.pop(result.id, None)
-        if call is None or call.tool not in SHELLS or result.refused:
+        if call is None or call.tool not in SHELLS or result.is_refused:
             return
-        if result.running:
-            store_latest(self._running, result.running, call, _MAX_OPEN)
+        if result.running_name:
+            store_latest(self._running, result.running_name, call, _MAX_OPEN)
             return
         run = call.prompt
         if check := self._judge_check(call.command, result):
@@ -223,7 +223,7 @@ class PromptTally:
         for event in Transcript(path):
             if isinstance(event, ToolCall) and event.tool in SHELLS and len(commands) < _MAX_OPEN:
                 commands[event.id] = command_of(event.arguments)
-            elif isinstance(event, ToolResult) and (event.running or event.refused):
+            elif isinstance(event, ToolResult) and (event.running_name or event.is_refused):
                 commands.pop(event.id, None)  # only the parent sees its end, or it never began
             elif (
                 isinstance(event, ToolResult)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from skillvault.model.lazy import regex
 
 _FLAGS = re.IGNORECASE
-_OPENING = 1000  # characters of a prompt in which its subject is looked for
-_OTHER = "work"
-_MOST = 60  # characters of a target
+_MAX_OPENING = 1000  # characters of a prompt in which its subject is searched
+_OTHER_ACTION = "work"
+_MAX_TARGET = 60  # characters
 
 # ── actions ──────────────────────────────────────────────────────────────────────────
 
@@ -40,16 +40,18 @@ _VERBS: Mapping[str, str] = {
     r"|profile|measure|run|try|start|execute|walk|give|show me|what|why|how|where|which|who"
     r"|is|are|does|do|did|has|was",
 }
-_VERB = tuple((name, re.compile(rf"(?:{cue})\b(?!['’])", _FLAGS)) for name, cue in _VERBS.items())
-# Requests that only look, or that follow another one: any other of the same prompt counts first.
-_WEAK = frozenset({"review", "commit", "change"})
+_VERB_CUES = tuple(
+    (name, re.compile(rf"(?:{cue})\b(?!['’])", _FLAGS)) for name, cue in _VERBS.items()
+)
+# Actions that only look or follow another action: any other action of the prompt counts first.
+_WEAK_ACTIONS = frozenset({"review", "commit", "change"})
 _QUESTION = regex(
     r"\s*(?:(?:can|could|would) you (?:please )?(?:explain|tell me|describe|see why|find out)"
     r"|what|why|how (?!about)|where|which|who|when|is there|are there|do we|does|did"
     r"|explain|describe)\b",
     _FLAGS,
 )
-# What a request may be phrased with.
+# The words with which a request may begin.
 _LEAD = regex(
     r"(?:[\W_]+|(?:please|pls|plz|kindly|can|could|would|will|you|we|i|i'd|i’d|i'll|we'll|like|love"
     r"|want|wanna|need|needs|must|should|have|to|let's|let’s|lets|me|us|now|also|first|then|next"
@@ -91,7 +93,7 @@ _OBJECTS = (
     ),
     ({"add"}, r"\w+ (?:an?|the|another) (?:\w+ )?migrations?\b", "migrate"),
 )
-_OBJECT = tuple((verbs, regex(cue, _FLAGS), action) for verbs, cue, action in _OBJECTS)
+_OBJECT_CUES = tuple((verbs, regex(cue, _FLAGS), action) for verbs, cue, action in _OBJECTS)
 # A word that is a verb elsewhere, as the subject of a sentence: "export fails".
 _NO_REQUEST = regex(
     r"\s+(?:\w+\s+)?(?:is|are|was|were|fails?|failed|do|does|doesn|did|crash\w*|hangs?|broke|breaks"
@@ -120,10 +122,10 @@ _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
 
 def action_of(task: str) -> str:
     """Return the action that a task asks for, one of a few fixed words."""
-    text = _CODE_BLOCK.sub(" ", task)[:_OPENING]
+    text = _CODE_BLOCK.sub(" ", task)[:_MAX_OPENING]
     clauses = list(_requests(text))
     requests = [action for action in clauses if action]
-    specific = [action for action in requests if action not in _WEAK]
+    specific = [action for action in requests if action not in _WEAK_ACTIONS]
     if specific[:1] == ["test"] and "fix" in specific:
         return "fix"  # the test is to show the bug
     if specific:
@@ -133,7 +135,7 @@ def action_of(task: str) -> str:
     is_question = bool(_QUESTION.match(_strip_lead(text)))
     if not is_question and (_SYMPTOM.search(text) or _ERROR.search(text)):
         return "optimize" if _SLOW.search(text) else "fix"
-    return requests[0] if requests else "review" if is_question else _OTHER
+    return requests[0] if requests else "review" if is_question else _OTHER_ACTION
 
 
 def action_of_deed(deed: str) -> str:
@@ -143,7 +145,7 @@ def action_of_deed(deed: str) -> str:
         object_text = deed[verb.end() :]
         # `raised`, `added` and `dropped` lose one, two and three letters.
         actions = [action_of(verb[1][:-count] + object_text) for count in (1, 2, 3)]
-        return next((action for action in actions if action != _OTHER), _OTHER)
+        return next((action for action in actions if action != _OTHER_ACTION), _OTHER_ACTION)
     return action_of(deed)
 
 
@@ -165,12 +167,14 @@ def _strip_lead(clause: str) -> str:
 
 
 def _verb_action(request: str) -> str | None:
-    for name, cue in _VERB:
+    for name, cue in _VERB_CUES:
         match = cue.match(request)
         tail = request[match.end() :] if match else ""
-        if match and (name in _WEAK or not _NO_REQUEST.match(tail)):
+        if match and (name in _WEAK_ACTIONS or not _NO_REQUEST.match(tail)):
             objects = (
-                action for verbs, cue, action in _OBJECT if name in verbs and cue.match(request)
+                action
+                for verbs, cue, action in _OBJECT_CUES
+                if name in verbs and cue.match(request)
             )
             return next(objects, name)
     return None
@@ -309,7 +313,7 @@ def target_of(
     `files` counts the edits of each file, `error` is the output of a failed check, `tool` the
     check that ran last.
     """
-    text = _CODE_BLOCK.sub(" ", task)[:_OPENING]
+    text = _CODE_BLOCK.sub(" ", task)[:_MAX_OPENING]
     return (
         _package(text)
         or _first(_ENDPOINT, text.removeprefix("/"), "")
@@ -320,7 +324,7 @@ def target_of(
         or _first(_ERROR, error, "")
         or _first(_TOOL, text, "").lower()
         or tool
-    )[:_MOST] or None
+    )[:_MAX_TARGET] or None
 
 
 def _first(pattern: re.Pattern[str], text: str, group: str) -> str:
@@ -342,7 +346,7 @@ def _code_name(text: str) -> str:
     return (match["quoted"] or match["plain"]) if match else ""
 
 
-def most_edited(files: Mapping[str, int], *, with_tests: bool = False) -> str:
+def most_edited(files: Mapping[str, int], *, with_tests: bool) -> str:
     """Return the name of the most edited file, the first of equals.
 
     Tests and manifests count only if nothing else was edited.

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.skills.folders import TreeSkill, move_problem, read_pages
+from skillvault.exchange.skills.folders import TreeSkill, read_pages, tree_skill
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem, stamp
@@ -42,10 +42,7 @@ def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Pro
             except BadInputError as error:
                 yield Problem(path, error.key, error.code, error.message)
                 continue
-            if isinstance(skill, Problem):
-                yield move_problem(skill, path)
-            else:
-                yield TreeSkill(path, skill, {FILE: content})
+            yield tree_skill(skill, path, {FILE: content})
 
 
 def _read_pages(tree: SourceTree) -> dict[str, bytes]:

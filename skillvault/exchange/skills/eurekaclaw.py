@@ -13,16 +13,16 @@ from msgspec.structs import replace
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
-from skillvault.exchange.skills.documents import is_memory
+from skillvault.exchange.skills.documents import is_instruction_file
 from skillvault.exchange.skills.folders import (
     MemoryFact,
     TreeEntry,
     TreeSkill,
-    move_problem,
     read_folders,
     read_pages,
     read_skill_pages,
     select_fitting,
+    tree_skill,
     write_folders,
 )
 from skillvault.exchange.source_tree import SourceTree, find_skills
@@ -38,21 +38,21 @@ ROOT = "skills"
 _KEYS = re.compile(rb"^(?:agent_roles|pipeline_stages|usage_count|success_rate):", re.MULTILINE)
 _LISTS = {"tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages"}
 _SOURCES = ("seed", "distilled", "manual")
-_TEXT = ("description", "version", "source", *_LISTS)
+_TEXT_KEYS = ("description", "version", "source", *_LISTS)
 _MAX_DESCRIPTION = 300  # characters of a description made from a skill's text
 _MEMORY = re.compile(r"(?:^|/)memories/(?P<domain>[^/]+)/[^/]+\.md$")
-_IS_MEMORY = re.compile(rb"^category:", re.MULTILINE)  # a key of no skill
+_CATEGORY = re.compile(rb"^category:", re.MULTILINE)  # a key of memories alone
 # The category of a memory, as the beginning of its text.
 _CATEGORIES = {
     "proof_strategy": "Strategy", "open_problems": "Open problem", "pitfalls": "Pitfall"
 }  # fmt: skip
-_CONFIDENCE = 0.8  # of a memory that states none
+_DEFAULT_CONFIDENCE = 0.8
 
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
     """Return True for EurekaClaw's keys or memories, or only flat files with front matter."""
     memories = read_pages(tree, lambda path: bool(_MEMORY.search(path)))
-    if any(map(_IS_MEMORY.search, memories.values())):
+    if any(map(_CATEGORY.search, memories.values())):
         return True
     if any(map(_KEYS.search, read_skill_pages(tree).values())):
         return True
@@ -61,7 +61,7 @@ def has_eurekaclaw(tree: SourceTree) -> bool:
 
 
 def _is_flat_page(path: str) -> bool:
-    return path.endswith(".md") and not is_memory(path)
+    return path.endswith(".md") and not is_instruction_file(path)
 
 
 def _has_front_matter(content: bytes) -> bool:
@@ -80,22 +80,19 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
     skill_paths = {path for skill in find_skills(tree) for path in skill.paths}
     flat_pages = read_pages(tree, lambda path: _is_flat_page(path) and path not in skill_paths)
     for path, content in sorted(flat_pages.items()):
-        if (memory := _MEMORY.search(path)) and _IS_MEMORY.search(content):
+        if (memory := _MEMORY.search(path)) and _CATEGORY.search(content):
             yield _read_memory(path, memory["domain"], content)
         elif _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")
             flat_skill = agent_skills.read_skill({FILE: _add_description(content)}, stem, NAME)
-            if isinstance(flat_skill, Problem):
-                yield move_problem(flat_skill, path)
-            else:
-                yield TreeSkill(path, flat_skill, {FILE: _text_part(FILE, content)})
+            yield tree_skill(flat_skill, path, {FILE: _text_part(FILE, content)})
 
 
 def _read_memory(path: str, folder: str, content: bytes) -> MemoryFact | Problem:
     """Read a memory of a session: its title and text are a fact of its domain."""
     try:
         meta, body = front_matter.read_foreign(front_matter.text_of(content))
-        confidence = float(meta.get("confidence", _CONFIDENCE))
+        confidence = float(meta.get("confidence", _DEFAULT_CONFIDENCE))
     except BadInputError as error:
         return Problem(path, error.key, error.code, error.message)
     except (TypeError, ValueError):
@@ -148,8 +145,8 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
         front["created_at"] = created
     front.pop("metadata", None)
     lifted_keys = {inner for key, inner in _LISTS.items() if key not in author_meta}
-    if own_values := {key: v for key, v in metadata.items() if key not in lifted_keys}:
-        front["metadata"] = own_values  # last, so that a round trip keeps the order
+    if other_values := {key: v for key, v in metadata.items() if key not in lifted_keys}:
+        front["metadata"] = other_values  # last, so that a round trip keeps the order
     text = front_matter.text_of(skill.files[FILE])
     return {**skill.files, FILE: front_matter.with_mapping(text.encode(), front)}
 
@@ -184,7 +181,7 @@ def _text_part(path: str, content: bytes) -> bytes:
     if front is None:
         return content
     meta, body = front
-    return msgspec.json.encode([[meta.get(key) for key in _TEXT], body])
+    return msgspec.json.encode([[meta.get(key) for key in _TEXT_KEYS], body])
 
 
 def _choose_file(path: str, disk_file: bytes | None, export: bytes | None) -> bytes | None:

@@ -92,15 +92,17 @@ def read_folders(
             files = {p: adapt(data) if p in NAMES else data for p, data in published.items()}
         name = skill_paths.folder.rpartition("/")[2] or folder
         skill = agent_skills.read_skill(files, name, origin)
-        if isinstance(skill, Problem):
-            yield move_problem(skill, f"{skill_paths.folder}/{FILE}".lstrip("/"))
-        else:
-            yield TreeSkill(skill_paths.folder, skill, published)
+        page = f"{skill_paths.folder}/{FILE}".lstrip("/")
+        yield tree_skill(skill, skill_paths.folder, published, page=page)
 
 
-def move_problem(problem: Problem, path: str) -> Problem:
-    """Return the problem with another path."""
-    return Problem(path, problem.key, problem.code, problem.message)
+def tree_skill(
+    skill: SkillFolder | Problem, path: str, published: Mapping[str, bytes], *, page: str = ""
+) -> TreeSkill | Problem:
+    """Return a skill with its path in a tree, or its problem at the path of its `page`."""
+    if isinstance(skill, Problem):
+        return Problem(page or path, skill.key, skill.code, skill.message)
+    return TreeSkill(path, skill, published)
 
 
 def read_page(tree: SourceTree, path: str) -> bytes:

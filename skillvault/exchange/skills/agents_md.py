@@ -37,7 +37,7 @@ def has_sections(tree: SourceTree) -> bool:
     return any(map(documents.is_instruction_file, tree.sizes))
 
 
-# ── in ───────────────────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────────────
 
 
 def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:

@@ -119,7 +119,7 @@ def _add_description(content: bytes) -> bytes:
     return front_matter.with_mapping(content, new_meta)
 
 
-# ── out ──────────────────────────────────────────────────────────────────────────────
+# ── writing ───────────────────────────────────────────────────────────────────────────
 
 
 def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:

@@ -34,7 +34,7 @@ _MAX_ENTRIES = 2000
 Fetch = Callable[[str], bytes]
 
 
-# ── in ───────────────────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────────────
 
 
 class SiteSkill(Struct, frozen=True):
@@ -129,7 +129,7 @@ def _skill_address(url: str, relative_url: str, name: str) -> str:
     return address
 
 
-# ── out ──────────────────────────────────────────────────────────────────────────────
+# ── writing ───────────────────────────────────────────────────────────────────────────
 
 ROOT, _, INDEX = INDEX_PATH.rpartition("/")
 _MAX_FILES, _MAX_BYTES = 1_000, 50 * 1024 * 1024  # limits of clients for one archive

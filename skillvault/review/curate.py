@@ -183,7 +183,8 @@ class Curator:
             for name in sorted(head.skills.proposed)
         }
         names = [name for name, url in urls.items() if is_below(url, source)]
-        return [name for name in names if not clean or installing.is_clean(self._store, head, name)]
+        lint = partial(installing.lint_proposed, self._store, head)
+        return [name for name in names if not clean or not lint(name)]
 
     def select_alike(self, name: str) -> tuple[list[str], list[str]]:
         """Return the clean and the other proposals from the source of a proposal.
@@ -200,8 +201,8 @@ class Curator:
         }
         clean_names, flagged = list[str](), list[str]()
         for proposal in sorted(proposal for proposal in keys if keys[proposal] == keys.get(name)):
-            is_clean = installing.is_clean(self._store, head, proposal)
-            (clean_names if is_clean else flagged).append(proposal)
+            findings = installing.lint_proposed(self._store, head, proposal)
+            (flagged if findings else clean_names).append(proposal)
         return clean_names, flagged
 
     def approval(self, name: str) -> "Change":

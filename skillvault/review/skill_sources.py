@@ -147,11 +147,12 @@ def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: st
 
 def _release_offer(source: SkillSource, get: well_known.Fetch) -> Offer:
     version = fetch.find_version(source, get)
-
-    def read_release() -> Files:
-        return _single_skill(fetch.fetch_version(source, version, get))
-
-    return Offer(source.skill, source.address, version, read_release)
+    return Offer(
+        source.skill,
+        source.address,
+        version,
+        lambda: _single_skill(fetch.fetch_version(source, version, get)),
+    )
 
 
 def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents:
@@ -183,8 +184,8 @@ def _single_skill(files: Files) -> Files:
 
 # ── reading skills ───────────────────────────────────────────────────────────────────
 
-_INTERNAL = "agent-skills.metadata.internal"
-_NAMED = 20  # skills of a source that a refusal names
+_INTERNAL_KEY = "agent-skills.metadata.internal"
+_MAX_EXAMPLES = 20  # skills of a source that a refusal names
 
 
 class SourceSkill(Struct, frozen=True):
@@ -235,7 +236,7 @@ class SourceSkill(Struct, frozen=True):
     @property
     def is_internal(self) -> bool:
         """True if the author marked the skill as internal."""
-        return metadata_of(self.folder.files).get(_INTERNAL) == "true"
+        return metadata_of(self.folder.files).get(_INTERNAL_KEY) == "true"
 
 
 def read_offers(contents: SourceContents, registry: str) -> list[SourceSkill]:
@@ -255,10 +256,10 @@ def read_offers(contents: SourceContents, registry: str) -> list[SourceSkill]:
             problem = Problem(offer.url, folder.key, folder.code, folder.message)
             contents.problems.append(problem)
             continue
-        is_other = registry != REGISTRY and offer.url.startswith("clawhub:")
-        origin = Origin(
-            offer.url, offer.version, digest_of(files), len(files), registry if is_other else ""
-        )
+        is_default = registry == REGISTRY or not offer.url.startswith("clawhub:")
+        origin_registry = "" if is_default else registry
+        digest = digest_of(files)
+        origin = Origin(offer.url, offer.version, digest, len(files), origin_registry)
         skills.append(SourceSkill(folder, files, origin, offer.path, links=offer.links))
     return merge_copies(skills, contents.passed_over)
 
@@ -303,7 +304,7 @@ def choose_skills(
     source_names = sorted({skill.name for skill in skills})
     missing_names = sorted(set(names) - set(source_names))
     if is_complete and missing_names:
-        examples = ", ".join(source_names[:_NAMED]) or "none"
+        examples = ", ".join(source_names[:_MAX_EXAMPLES]) or "none"
         raise UsageError(f"{', '.join(missing_names)}: not in the source; it offers {examples}")
     if is_complete and not skills:
         raise UsageError(f"no skill there; a skill is a folder with a {FILE}")
@@ -329,7 +330,7 @@ DOCUMENTS = "documents"  # the format of `learn`
 FORMATS = sorted(name for name, f in SKILL_FORMATS.items() if f.read and name != DOCUMENTS)
 
 
-class ReadPath(Struct):
+class ImportContents(Struct):
     """The skills, rules, facts and problems of a folder, file or page, and what is left out."""
 
     skills: list[SourceSkill]
@@ -339,7 +340,7 @@ class ReadPath(Struct):
     passed_over: list[SkippedFile]
 
 
-def read_path(path: Path, format_name: str | None = None, *, judged: bool = False) -> ReadPath:
+def read_path(path: Path, format_name: str | None, *, judged: bool = False) -> ImportContents:
     """Read the skills and rules of a folder or file.
 
     Without `format_name` the format is recognized by the files. With `judged`, passages of
@@ -349,11 +350,10 @@ def read_path(path: Path, format_name: str | None = None, *, judged: bool = Fals
     real_path = layout.real_path(path.expanduser())
     real_path = real_path.parent if real_path.name in NAMES else real_path
     tree = without_secrets(_path_tree(real_path))
-    name = format_name or format_of(tree)
-    return _read_tree(tree, name, real_path, str(path), judged=judged)
+    return _read_tree(tree, format_name or format_of(tree), real_path, str(path), judged=judged)
 
 
-def read_page(url: str, *, judged: bool = False) -> ReadPath:
+def read_page(url: str, *, judged: bool = False) -> ImportContents:
     """Fetch a document and read its skills and rules; BadInputError for a page of HTML."""
     content = fetch.Fetcher(url).fetch(url)
     if content.lstrip()[:1] == b"<" and b"</" in content:
@@ -370,8 +370,8 @@ def _read_tree(
     path: Path | None,
     address: str,
     *,
-    judged: bool = False,
-) -> ReadPath:
+    judged: bool,
+) -> ImportContents:
     """Read a tree in a format; `path` is its folder or file, if there is one."""
     reader = SKILL_FORMATS[format_name].read if format_name in SKILL_FORMATS else None
     if format_name is None or reader is None:
@@ -382,7 +382,7 @@ def _read_tree(
     if judged:
         reader = partial(agents_md.read_documents, judged=True)
     entries = list(reader(tree, path.name.removesuffix(".md") if path else ""))
-    contents = ReadPath(
+    contents = ImportContents(
         [],
         [entry for entry in entries if isinstance(entry, DocumentRule)],
         [entry for entry in entries if isinstance(entry, MemoryFact)],

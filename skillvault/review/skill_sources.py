@@ -365,12 +365,7 @@ def read_page(url: str, *, judged: bool = False) -> ImportContents:
 
 
 def _read_tree(
-    tree: SourceTree,
-    format_name: str | None,
-    path: Path | None,
-    address: str,
-    *,
-    judged: bool,
+    tree: SourceTree, format_name: str | None, path: Path | None, address: str, *, judged: bool
 ) -> ImportContents:
     """Read a tree in a format; `path` is its folder or file, if there is one."""
     reader = SKILL_FORMATS[format_name].read if format_name in SKILL_FORMATS else None

@@ -55,11 +55,7 @@ def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Proble
     metadata = {"kind": kind, "domain": domain, "claudefi.file": f"{match['stem']}.md"}
     if created := _creation_time(match["at"], text):
         metadata["claudefi.created"] = created
-    front = {
-        "name": match["stem"],
-        "description": _description(domain, text),
-        "metadata": metadata,
-    }
+    front = {"name": match["stem"], "description": _description(domain, text), "metadata": metadata}
     return agent_skills.read_skill(
         {FILE: f"---\n{strict_yaml.dump(front)}---\n\n{text}".encode()}, match["stem"], NAME
     )

@@ -13,13 +13,7 @@ from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import fit_descriptions, select_fitting
 from skillvault.model.errors import BadInputError
-from skillvault.model.export import (
-    Export,
-    ExportedPart,
-    OmittedSkill,
-    OutgoingRule,
-    OutgoingSkill,
-)
+from skillvault.model.export import Export, ExportedPart, OmittedSkill, OutgoingRule, OutgoingSkill
 from skillvault.model.text import front_matter, managed_block, strict_yaml
 from skillvault.model.text.managed_block import EXPORT
 
@@ -82,9 +76,7 @@ HOSTS = {
     "agents-md": RuleHost("AGENTS.md", ".skillvault/agents-md/{}"),
     "gemini": RuleHost("GEMINI.md", ".skillvault/gemini/{}"),
     "copilot": RuleHost(
-        ".github/copilot-instructions.md",
-        ".github/instructions/{}.instructions.md",
-        _copilot_front,
+        ".github/copilot-instructions.md", ".github/instructions/{}.instructions.md", _copilot_front
     ),
     "cursor": RuleHost(
         ".cursor/rules/skillvault_rules.mdc", ".cursor/rules/{}.mdc", _cursor_front, is_shared=False

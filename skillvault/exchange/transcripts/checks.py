@@ -133,12 +133,7 @@ def _match_check(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
 
 
 def judge_check(
-    command: str,
-    tool: tuple[str, bool],
-    output: str,
-    *,
-    code: int | None,
-    at: datetime | None,
+    command: str, tool: tuple[str, bool], output: str, *, code: int | None, at: datetime | None
 ) -> Check:
     """Judge the run of a check by its exit code or its output."""
     name, uses_code = tool

@@ -159,11 +159,7 @@ CODEX = ClientWords(
         ),
         Word("client text pattern", r"# AGENTS", "0.169.0"),
         Word("interruption", "<turn_aborted", "0.169.0"),
-        Word(
-            "exit code pattern",
-            r"^(?:Process exited with code|Exit code:) (-?\d+)$",
-            "0.169.0",
-        ),
+        Word("exit code pattern", r"^(?:Process exited with code|Exit code:) (-?\d+)$", "0.169.0"),
         Word("running pattern", r"^Process running with session ID (\d+)$", "0.169.0"),
         Word("output pattern", r"^Output:\n", "0.169.0"),
         Word("refusal pattern", r"\b(?:rejected by (?:the )?user|aborted by user)\b", "0.169.0"),

@@ -1,4 +1,4 @@
-"""Proposals as branches, each with one commit that approves a skill, for a pull request.
+"""Make a branch for each proposal, with one commit that approves the skill, for a pull request.
 
 The branch and the work tree of the vault do not change here.
 """
@@ -27,7 +27,7 @@ from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.objects import Entry, mode_of
 from skillvault.vault.git.remote import PROPOSAL, Upstream, upstream_of
 
-_ROWS = 20  # outcomes that a commit's message lists
+_MAX_ROWS = 20  # outcomes that a commit's message lists
 _FENCE = re.compile(r"^`{3,}", re.MULTILINE)
 
 
@@ -129,14 +129,14 @@ def request_text(waiting: WaitingSkill, message: str) -> str:
     opening, _, trailers = message.rstrip().rpartition("\n\n")
     quotation = "\n".join(f"> {line}".rstrip() for line in waiting.body.splitlines())
     parts = [opening, waiting.description, f"**The text of {waiting.name}**", quotation]
-    if rows := waiting.basis.rows[-_ROWS:]:
+    if rows := waiting.basis.rows[-_MAX_ROWS:]:
         cells = [(row.outcome, row.status, row.session, row.episode) for row in rows]
-        count = len(waiting.basis.rows) - len(rows)
-        lead = f"**Rests on {waiting.basis.sentence}**" + (f", the last {_ROWS}:" if count else "")
-        parts += [lead, markdown_table(("outcome", "status", "session", "occasion"), cells)]
+        limit = f", the last {_MAX_ROWS}:" if len(waiting.basis.rows) > len(rows) else ""
+        parts.append(f"**Rests on {waiting.basis.sentence}**{limit}")
+        parts.append(markdown_table(("outcome", "status", "session", "occasion"), cells))
     if waiting.diff:
         fences = _FENCE.findall("\n".join(line[1:] for line in waiting.diff))
-        fence = "`" * max(3, *(len(mark) + 1 for mark in fences), 3)
+        fence = "`" * max([3, *(len(mark) + 1 for mark in fences)])
         parts += [f"**Against {', '.join(waiting.replaces)} as it is served**"]
         parts += ["\n".join([f"{fence}diff", *waiting.diff, fence])]
     text = escape_hidden("\n\n".join(parts))

@@ -99,9 +99,10 @@ class FactMemory:
         older_facts = find_similar_versions(
             head, final_text, correction.domain, scope=correction.scope
         )
-        stated = head.facts.get(correction.supersedes or "")
+        stated_fact = head.facts.get(correction.supersedes or "")
+        replaced = [stated_fact] if stated_fact else older_facts.replaced
         now = now or self._clock()
-        families = [read_family(head, f) for f in ([stated] if stated else older_facts.replaced)]
+        families = [read_family(head, fact) for fact in replaced]
         succession = versions.plan_succession(correction.id, families, now)
         return self._decide(corrections.approval(correction, final_text, succession), now, dry=dry)
 
@@ -169,9 +170,8 @@ class FactMemory:
     def _decide(self, change: Change, now: datetime | None, *, dry: bool) -> "run.Report":
         if not dry:
             self._store.recover()
-        return run.Report(
-            commits.commit_changes(self._store, [change], now or self._clock(), dry=dry)
-        )
+        now = now or self._clock()
+        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))
 
     def add_fact(
         self,
@@ -196,13 +196,14 @@ class FactMemory:
         if supersedes and keep_both:
             raise UsageError("--supersedes replaces a fact and --keep-both none; pass one of them")
         statement = redact.redact_value(text)
-        found_versions = find_similar_versions(head, statement, domain, keep_both=keep_both)
-        if found_versions.copies:
-            raise UsageError(f"{found_versions.copies[0].id}: this fact is in the vault already")
-        replaced, remarks = list(found_versions.replaced), list(found_versions.remarks)
+        similar_facts = find_similar_versions(head, statement, domain, keep_both=keep_both)
+        if similar_facts.copies:
+            raise UsageError(f"{similar_facts.copies[0].id}: this fact is in the vault already")
         if supersedes:
-            replaced, remarks = [self.fact(supersedes)[0]], []
-        replaced = [fact for fact in replaced if supersedes or (fact.created_at or now) <= now]
+            replaced, remarks = [self.fact(supersedes)[0]], list[str]()
+        else:
+            remarks = list(similar_facts.remarks)
+            replaced = [f for f in similar_facts.replaced if (f.created_at or now) <= now]
         fact = promote.human_fact(
             statement,
             domain,

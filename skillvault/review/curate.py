@@ -235,22 +235,11 @@ class Curator:
         """
         return installing.lint_waiting(self._store, name.replace("_", "-"))
 
-    def _approve_change(self, skill: Skill, shelf: str, content: bytes | None = None) -> "Change":
-        next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
-        if shelf == "proposed" and skill.replaces:
-            return next_versions.approval(self._store, skill, content)
-        return curate.approve(skill, shelf)
-
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Move a skill to archive/; add a skill of another layer to `shelf.hidden`."""
         return self._decide(
             name, self._retire_change, now, dry=dry, change_layer=curate.hide_in_layer
         )
-
-    def _retire_change(self, skill: Skill, shelf: str) -> "Change":
-        head = self._store.head()
-        next_versions.check_is_no_version(head, skill.name)
-        return next_versions.with_versions_removed(head, curate.retire(skill, shelf))
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Keep a skill despite poor evidence and age.
@@ -267,37 +256,6 @@ class Curator:
         now = now or self._clock()
         make_change = partial(self._restore_change, now=now)
         return self._decide(name, make_change, now, dry=dry, change_layer=curate.restore_in_layer)
-
-    def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
-        head = self._store.head()
-        starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
-        return curate.restore(skill, shelf, now=starts_at, policy=head.policy)
-
-    def _find_skill(self, name: str) -> tuple[Skill, str]:
-        """Return a skill of the vault, named by its folder, and its shelf."""
-        skill, path = lookup.read_skill(self._store, name)
-        # A skill is identified by its folder, even if its front matter has another name.
-        return msgspec.structs.replace(skill, name=Path(path).parent.name), layout.shelf_of(path)
-
-    def _decide_all(
-        self,
-        names: Iterable[str],
-        make_change: "Callable[[Skill, str], Change]",
-        now: datetime | None,
-        *,
-        dry: bool,
-        edits: "Sequence[Change]" = (),
-    ) -> "run.Report":
-        """Commit one decision about several skills, and edits of them, together."""
-        if not dry:
-            self._store.recover()
-        decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
-        changes = [
-            msgspec.structs.replace(change, commit_with=WHOLE) for change in (*edits, *decisions)
-        ]
-        now = now or self._clock()
-        results = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
-        return run.Report(results)
 
     def create(
         self,
@@ -344,6 +302,48 @@ class Curator:
             return curate.rename(skill, shelf, new_name, links_of(head, [skill.name]))
 
         return self._decide(name, rename_change, now, dry=dry)
+
+    def _approve_change(self, skill: Skill, shelf: str, content: bytes | None = None) -> "Change":
+        next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
+        if shelf == "proposed" and skill.replaces:
+            return next_versions.approval(self._store, skill, content)
+        return curate.approve(skill, shelf)
+
+    def _retire_change(self, skill: Skill, shelf: str) -> "Change":
+        head = self._store.head()
+        next_versions.check_is_no_version(head, skill.name)
+        return next_versions.with_versions_removed(head, curate.retire(skill, shelf))
+
+    def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
+        head = self._store.head()
+        starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
+        return curate.restore(skill, shelf, now=starts_at, policy=head.policy)
+
+    def _find_skill(self, name: str) -> tuple[Skill, str]:
+        """Return a skill of the vault, named by its folder, and its shelf."""
+        skill, path = lookup.read_skill(self._store, name)
+        # A skill is identified by its folder, even if its front matter has another name.
+        return msgspec.structs.replace(skill, name=Path(path).parent.name), layout.shelf_of(path)
+
+    def _decide_all(
+        self,
+        names: Iterable[str],
+        make_change: "Callable[[Skill, str], Change]",
+        now: datetime | None,
+        *,
+        dry: bool,
+        edits: "Sequence[Change]" = (),
+    ) -> "run.Report":
+        """Commit one decision about several skills, and edits of them, together."""
+        if not dry:
+            self._store.recover()
+        decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
+        changes = [
+            msgspec.structs.replace(change, commit_with=WHOLE) for change in (*edits, *decisions)
+        ]
+        now = now or self._clock()
+        results = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
+        return run.Report(results)
 
     def _check_name_is_free(self, name: str, renamed: str | None = None) -> None:
         """Raise UsageError for an invalid name, or the name of another skill than `renamed`."""

@@ -344,14 +344,6 @@ class _Installation:
         self._incoming: list[tuple[InstalledSkill, Sequence[Change]]] = []
         self.report = InstallReport()
 
-    @cached_property
-    def _name_by_source(self) -> dict[tuple[str, str], tuple[str, Origin]]:
-        """The names and origins of the installed skills, by address and registry."""
-        return {
-            (origin.url, origin.registry): (name, origin)
-            for name, origin in origins(self._store.head()).items()
-        }
-
     def install(self, skill: SourceSkill) -> None:
         """Collect a skill for `commit_incoming`, unless the vault has it already."""
         head, origin = self._store.head(), skill.origin
@@ -400,6 +392,64 @@ class _Installation:
         for skill in contents.skills:
             self._install_or_renew(skill)
         self.commit_incoming()
+
+    def update(self, name: str, origin: Origin, *, is_named: bool) -> None:
+        """Install the current version of a skill from its source.
+
+        A version that a person removed is only installed again if the person named the skill.
+        """
+        if sentence := skill_sources.explain_no_source(name, origin):
+            self.report.known.append(sentence)
+        else:
+            read_newer = partial(self._newer_version, name, origin)
+            self._renew(name, origin, read_newer, is_named=is_named)
+
+    def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
+        """Copy a skill of the package into skills/; with `force` over a skill of this name."""
+        head = self._store.head()
+        path = head.records.path_of(Ref("skill", name))
+        if path and not (force and path.startswith("skills/")):
+            self.report.known.append(f"{name}: stands in {path.partition('/')[0]}/ and stays")
+            return
+        if new_name := head.history.former_names().get(name):
+            self.report.known.append(f"{name}: is named {new_name} here and stays")
+            return
+        local_files = folder_files(self._store.git, head, f"skills/{name}")
+        if local_files == files:
+            self.report.known.append(f"{name}: is the package's already")
+            return
+        origin = Origin("the package", "", install.digest_of(files), len(files))
+        self._collect([install.seed_change(name, files, local_files)], origin)
+        self.commit_incoming()
+
+    def commit_incoming(self) -> None:
+        """Commit the skills that were collected."""
+        incoming, self._incoming = self._incoming, []
+        if not incoming:
+            return
+        changes = [change for _, skill_changes in incoming for change in skill_changes]
+        try:
+            results = iter(commits.commit_changes(self._store, changes, self._now, dry=self._dry))
+        except UncommittedEditError as error:
+            if len(incoming) == 1:
+                path, _, reason = str(error).partition(": ")
+                self.report.waiting.append(WaitingItem(path, reason))
+                return
+            for entry in incoming:  # the edit concerns one of them
+                self._incoming = [entry]
+                self.commit_incoming()
+            return
+        for skill, skill_changes in incoming:
+            done = list(itertools.islice(results, len(skill_changes)))
+            self.report.installed.append(replace(skill, done=done))
+
+    @cached_property
+    def _name_by_source(self) -> dict[tuple[str, str], tuple[str, Origin]]:
+        """The names and origins of the installed skills, by address and registry."""
+        return {
+            (origin.url, origin.registry): (name, origin)
+            for name, origin in origins(self._store.head()).items()
+        }
 
     def _add_facts(self, domain: str, memories: Sequence[MemoryFact]) -> None:
         """Commit the facts of another program's memory that the vault never had."""
@@ -461,17 +511,6 @@ class _Installation:
         else:
             self.install(skill)
 
-    def update(self, name: str, origin: Origin, *, is_named: bool) -> None:
-        """Install the current version of a skill from its source.
-
-        A version that a person removed is only installed again if the person named the skill.
-        """
-        if sentence := skill_sources.explain_no_source(name, origin):
-            self.report.known.append(sentence)
-        else:
-            read_newer = partial(self._newer_version, name, origin)
-            self._renew(name, origin, read_newer, is_named=is_named)
-
     def _renew(
         self,
         name: str,
@@ -513,24 +552,6 @@ class _Installation:
         self._collect(changes, skill.origin, lines, findings)
         self.commit_incoming()
 
-    def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
-        """Copy a skill of the package into skills/; with `force` over a skill of this name."""
-        head = self._store.head()
-        path = head.records.path_of(Ref("skill", name))
-        if path and not (force and path.startswith("skills/")):
-            self.report.known.append(f"{name}: stands in {path.partition('/')[0]}/ and stays")
-            return
-        if new_name := head.history.former_names().get(name):
-            self.report.known.append(f"{name}: is named {new_name} here and stays")
-            return
-        local_files = folder_files(self._store.git, head, f"skills/{name}")
-        if local_files == files:
-            self.report.known.append(f"{name}: is the package's already")
-            return
-        origin = Origin("the package", "", install.digest_of(files), len(files))
-        self._collect([install.seed_change(name, files, local_files)], origin)
-        self.commit_incoming()
-
     def _lint(self, skill: SourceSkill) -> list[Finding] | None:
         """Return the findings in a skill; None, and a problem, if a secret keeps the skill out."""
         findings = lint.lint_files(skill.folder.files, secret_kinds)
@@ -558,27 +579,6 @@ class _Installation:
         self._name_by_source[origin.url, origin.registry] = (name, origin)
         skill = InstalledSkill(name, origin.url, origin.digest, lines, findings)
         self._incoming.append((skill, changes))
-
-    def commit_incoming(self) -> None:
-        """Commit the skills that were collected."""
-        incoming, self._incoming = self._incoming, []
-        if not incoming:
-            return
-        changes = [change for _, skill_changes in incoming for change in skill_changes]
-        try:
-            results = iter(commits.commit_changes(self._store, changes, self._now, dry=self._dry))
-        except UncommittedEditError as error:
-            if len(incoming) == 1:
-                path, _, reason = str(error).partition(": ")
-                self.report.waiting.append(WaitingItem(path, reason))
-                return
-            for entry in incoming:  # the edit concerns one of them
-                self._incoming = [entry]
-                self.commit_incoming()
-            return
-        for skill, skill_changes in incoming:
-            done = list(itertools.islice(results, len(skill_changes)))
-            self.report.installed.append(replace(skill, done=done))
 
     def _explain_known(self, head: Topics, origin: Origin) -> str | None:
         for link in head.links.by_source([origin.ref]):

@@ -151,28 +151,6 @@ class FactMemory:
         change = retire_change(facts[0], paths, redact.redact_value(reason))
         return self._decide(change, now, dry=dry)
 
-    def _valid_fact(self, name: str) -> tuple[Fact, str]:
-        """Return a fact and its path; UsageError if another fact replaced it."""
-        fact, path = self.fact(name)
-        if newer := self._store.head().facts.successors([fact.id]):
-            raise UsageError(f"{name}: was replaced by {newer[fact.id]} already; name that one")
-        return fact, path
-
-    def _find_waiting(self, name: str) -> Correction:
-        waiting = self.waiting()
-        matches = [correction for correction in waiting if correction.id.startswith(name) and name]
-        exact_matches = [correction for correction in matches if correction.id == name]
-        if len(exact_matches or matches) != 1:
-            names = ", ".join(correction.id for correction in (matches or waiting)) or "none"
-            raise UsageError(f"{name}: no single rule that waits has this id; there are {names}")
-        return (exact_matches or matches)[0]
-
-    def _decide(self, change: Change, now: datetime | None, *, dry: bool) -> "run.Report":
-        if not dry:
-            self._store.recover()
-        now = now or self._clock()
-        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))
-
     def add_fact(
         self,
         text: str,
@@ -217,4 +195,26 @@ class FactMemory:
         families = [read_family(head, old_fact) for old_fact in replaced]
         succession = versions.plan_succession(fact.id, families, now)
         change = versions.addition_change(fact, succession, remarks)
+        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))
+
+    def _valid_fact(self, name: str) -> tuple[Fact, str]:
+        """Return a fact and its path; UsageError if another fact replaced it."""
+        fact, path = self.fact(name)
+        if newer := self._store.head().facts.successors([fact.id]):
+            raise UsageError(f"{name}: was replaced by {newer[fact.id]} already; name that one")
+        return fact, path
+
+    def _find_waiting(self, name: str) -> Correction:
+        waiting = self.waiting()
+        matches = [correction for correction in waiting if correction.id.startswith(name) and name]
+        exact_matches = [correction for correction in matches if correction.id == name]
+        if len(exact_matches or matches) != 1:
+            names = ", ".join(correction.id for correction in (matches or waiting)) or "none"
+            raise UsageError(f"{name}: no single rule that waits has this id; there are {names}")
+        return (exact_matches or matches)[0]
+
+    def _decide(self, change: Change, now: datetime | None, *, dry: bool) -> "run.Report":
+        if not dry:
+            self._store.recover()
+        now = now or self._clock()
         return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from skillvault.exchange.source_file import (
-    Parsed,
+    ReadResult,
     Section,
     drop_empty,
-    label,
-    name_of,
+    file_label,
     parse_json,
     read_bytes,
+    record_label,
 )
 from skillvault.exchange.suite_report import (
     STATUSES,
@@ -33,28 +33,28 @@ _MILLISECONDS = 1e11
 _SHORT_NAMES = {"branch_name": "branch", "build_name": "build", "repository_name": "repository"}
 
 
-def read_ctrf(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_ctrf(path: Path, domain: str | None) -> Iterator[ReadResult]:
     """Read the report as one outcome."""
     outcome = outcome_of(read_report(path), path, domain)
-    return iter([(label(path.stem, 1), outcome)])
+    return iter([(record_label(path.stem, 1), outcome)])
 
 
 def read_report(path: Path) -> SuiteReport:
     """Read the counts, times and failures of a report."""
-    root = Section.of(parse_json(read_bytes(path), name_of(path)), name_of(path))
+    root = Section.of(parse_json(read_bytes(path), file_label(path)), file_label(path))
     run = root.section("results")
     tests = [
         Section.of(test, run.file, run.path(f"tests[{index}]"))
         for index, test in enumerate(run.list_of("tests"))
     ]
     if not tests and not run.section("summary").values:
-        raise run.refusal("tests", "the tests of a Common Test Report Format file")
+        raise run.member_error("tests", "the tests of a Common Test Report Format file")
     counts = _counts(run, tests)
     test_count = run.section("summary").maybe_number("tests") or 0
     is_single = len(tests) == 1 and test_count <= 1
     stop = _run_time(run, tests, "stop") or root.maybe_time("timestamp")
     if stop is None:
-        raise run.section("summary").refusal("stop", "the time at which the run stopped")
+        raise run.section("summary").member_error("stop", "the time at which the run stopped")
     return SuiteReport(
         tool=run.section("tool").maybe_text("name") or "tests",
         counts=counts,
@@ -96,7 +96,7 @@ def _parse_epoch(value: float, section: Section, key: str) -> datetime:
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
-        raise section.refusal(key, "milliseconds since 1970") from None
+        raise section.member_error(key, "milliseconds since 1970") from None
 
 
 def _failed_test(test: Section) -> FailedTest:

@@ -94,7 +94,7 @@ class Fetcher:
             try:
                 yield answer
             except httpx2.HTTPError as error:
-                raise timer.refusal(str(url), error) from None
+                raise timer.request_error(str(url), error) from None
             finally:
                 answer.close()
 
@@ -113,7 +113,7 @@ class Fetcher:
         try:
             return client.send(request, stream=True, follow_redirects=False)
         except httpx2.HTTPError as error:
-            raise timer.refusal(str(url), error) from None
+            raise timer.request_error(str(url), error) from None
 
     def _resolve_address(self, url: httpx2.URL) -> str:
         """Resolve a host once; BadInputError if its address is not allowed."""
@@ -167,7 +167,7 @@ class _Deadline:
             if self._has_ended:
                 self._close_connection()
 
-    def refusal(self, url: str, error: Exception) -> BadInputError:
+    def request_error(self, url: str, error: Exception) -> BadInputError:
         """Return the error for a failed request."""
         if self._has_ended or isinstance(error, httpx2.TimeoutException):
             return _fetch_error(url, "too slow; try again later", "slow")

@@ -14,13 +14,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from skillvault.exchange.source_file import (
-    Parsed,
+    ReadResult,
     Section,
     drop_empty,
-    label,
-    name_of,
+    file_label,
     parse_json,
     read_bytes,
+    record_label,
     try_convert,
 )
 from skillvault.model.errors import BadInputError
@@ -44,12 +44,12 @@ class _StrategyRun:
     margin: bool  # True if leverage and direction can differ
 
 
-def read_backtest(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_backtest(path: Path, domain: str | None) -> Iterator[ReadResult]:
     """Yield every closed trade of every strategy, in the file's order."""
     return _read_trades(_read_stats(path), path.stem, domain)
 
 
-def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Parsed]:
+def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[ReadResult]:
     number = 0
     for name in stats.section("strategy").values:
         strategy = stats.section("strategy").section(name)
@@ -60,7 +60,7 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Pars
             number += 1
             key = strategy.path(f"trades[{index}]")
             convert = partial(_outcome, trade, run, strategy.file, key)
-            yield try_convert(label(stem, number), convert)
+            yield try_convert(record_label(stem, number), convert)
 
 
 # ── the file ─────────────────────────────────────────────────────────────────────────
@@ -68,7 +68,7 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Pars
 
 def _read_stats(path: Path) -> Section:
     """Read the file's statistics; freqtrade writes NaN for a missing figure."""
-    name = name_of(path)
+    name = file_label(path)
     content = _read_archive(path) if zipfile.is_zipfile(path) else read_bytes(path)
     stats = Section.of(parse_json(content, name, nan_is_absent=True), name)
     if not stats.section("strategy").values:
@@ -83,7 +83,7 @@ def _read_stats(path: Path) -> Section:
 
 def _read_archive(path: Path) -> bytes:
     """Read the result from an archive that also holds settings and source code."""
-    name = name_of(path)
+    name = file_label(path)
     try:
         with zipfile.ZipFile(path) as archive:
             member = _find_report(archive, path)
@@ -108,7 +108,7 @@ def _find_report(archive: zipfile.ZipFile, path: Path) -> str:
             if PurePosixPath(report).name.startswith(prefix):
                 return report
     raise BadInputError(
-        f"{name_of(path)}: no backtest-result-*.json inside; give the archive that "
+        f"{file_label(path)}: no backtest-result-*.json inside; give the archive that "
         "`freqtrade backtesting` writes",
         code="missing-key",
     )

@@ -12,13 +12,13 @@ from typing import Any
 
 from skillvault.exchange import ctrf
 from skillvault.exchange.source_file import (
-    Parsed,
+    ReadResult,
     Section,
     drop_empty,
-    label,
-    name_of,
+    file_label,
     parse_json,
     read_bytes,
+    record_label,
     try_convert,
     unreadable_error,
 )
@@ -35,28 +35,30 @@ _TRAJECTORY = "agent/trajectory.json"
 _USAGE_KEYS = ("n_input_tokens", "n_output_tokens", "cost_usd")
 
 
-def read_trials(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_trials(path: Path, domain: str | None) -> Iterator[ReadResult]:
     """Yield each trial, sorted by folder name."""
     if not path.is_dir():
         return _read_file(path, domain)
     trials = list(_find_trials(path, _MAX_DEPTH))
     if not trials:
         raise BadInputError(
-            f"{name_of(path)}: no trial inside; expected a folder with result.json or "
+            f"{file_label(path)}: no trial inside; expected a folder with result.json or "
             "verifier/ctrf.json; give a trial's or a job's folder",
             code="missing-key",
         )
     return (
-        try_convert(label(folder.absolute().name, number), partial(_read_trial, folder, domain))
+        try_convert(
+            record_label(folder.absolute().name, number), partial(_read_trial, folder, domain)
+        )
         for number, folder in enumerate(trials, start=1)
     )
 
 
-def _read_file(path: Path, domain: str | None) -> Iterator[Parsed]:
+def _read_file(path: Path, domain: str | None) -> Iterator[ReadResult]:
     if path.name == "ctrf.json":
-        return iter([(label(path.stem, 1), _read_report_outcome(path, domain))])
+        return iter([(record_label(path.stem, 1), _read_report_outcome(path, domain))])
     name = path.absolute().parent.name if path.name == "result.json" else path.stem
-    return iter([(label(name, 1), _read_outcome(path, domain))])
+    return iter([(record_label(name, 1), _read_outcome(path, domain))])
 
 
 def _read_trial(folder: Path, domain: str | None) -> dict[str, Any]:
@@ -98,7 +100,7 @@ def _is_trial(folder: Path) -> bool:
 
 
 def _read_section(path: Path) -> Section:
-    return Section.of(parse_json(read_bytes(path), name_of(path)), name_of(path))
+    return Section.of(parse_json(read_bytes(path), file_label(path)), file_label(path))
 
 
 # ── a trial ──────────────────────────────────────────────────────────────────────────

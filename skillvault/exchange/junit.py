@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
-from skillvault.exchange.source_file import Parsed, drop_empty, label, name_of, read_bytes, time_of
+from skillvault.exchange.source_file import (
+    ReadResult,
+    drop_empty,
+    file_label,
+    read_bytes,
+    record_label,
+    time_of,
+)
 from skillvault.exchange.suite_report import FailedTest, SuiteReport, common_value, outcome_of
 from skillvault.model.errors import BadInputError
 
@@ -20,10 +27,10 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
-def read_junit(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_junit(path: Path, domain: str | None) -> Iterator[ReadResult]:
     """Read the report as one outcome."""
     outcome = outcome_of(_read_report(path), path, domain)
-    return iter([(label(path.stem, 1), outcome)])
+    return iter([(record_label(path.stem, 1), outcome)])
 
 
 def _read_report(path: Path) -> SuiteReport:
@@ -47,7 +54,7 @@ def _read_report(path: Path) -> SuiteReport:
 
 def _parse_root(path: Path) -> "Element":
     """Parse the document; BadInputError for a file that is not a JUnit report."""
-    name = name_of(path)
+    name = file_label(path)
     try:
         root: Element = fromstring(read_bytes(path), forbid_dtd=True)
     except DefusedXmlException:
@@ -125,7 +132,7 @@ def _run_times(
     starts = [(start, suite) for suite in suites if (start := _suite_start(suite, path))]
     if not starts:
         raise BadInputError(
-            f"{name_of(path)}: timestamp: missing on every testsuite; expected the time at which "
+            f"{file_label(path)}: timestamp: missing on every testsuite; expected the time at which "
             'it started; add it, such as timestamp="2026-11-20T10:15:00Z"',
             code="missing-key",
             key="timestamp",
@@ -134,7 +141,7 @@ def _run_times(
     try:
         return start, _last_end(starts, cases, path)
     except OverflowError:
-        message = f"{name_of(path)}: time: adds up to more than a calendar holds; correct it"
+        message = f"{file_label(path)}: time: adds up to more than a calendar holds; correct it"
         raise BadInputError(message, code="wrong-type", key="time") from None
 
 
@@ -172,7 +179,7 @@ def _duration(element: "Element", path: Path) -> timedelta | None:
 
 
 def _attribute_error(path: Path, key: str, expected: str, text: str) -> BadInputError:
-    message = f"{name_of(path)}: {key}: expected {expected}, found {text[:40]!r}; correct it"
+    message = f"{file_label(path)}: {key}: expected {expected}, found {text[:40]!r}; correct it"
     return BadInputError(message, code="wrong-type", key=key)
 
 

@@ -177,7 +177,7 @@ class Curator:
         With `clean`, only proposals without lint findings.
         """
         head = self._store.head()
-        origins = installing.origins(head)
+        origins = installing.find_origins(head)
         urls = {
             name: origins[name].url if name in origins else ""
             for name in sorted(head.skills.proposed)
@@ -192,7 +192,7 @@ class Curator:
         Skills that were learned here are alike if their kind and domain are equal.
         """
         head = self._store.head()
-        origins = installing.origins(head)
+        origins = installing.find_origins(head)
         keys = {
             proposal: source_root(origins[proposal].url)
             if proposal in origins

@@ -51,7 +51,7 @@ _MAX_PLACES = 5  # secrets of a skill that a refusal names
 _BATCH_SIZE = 50  # skills whose commits are published together
 
 
-def origins(head: Topics) -> dict[str, Origin]:
+def find_origins(head: Topics) -> dict[str, Origin]:
     """Return the origin of the latest version of each installed skill in the vault, by name."""
     links: dict[str, Link] = {}
     for link in sorted(head.links.of_type("installed"), key=lambda link: link.created_at):
@@ -302,7 +302,7 @@ class Installer:
         Local changes are kept. The new version of an approved skill waits beside the approved one.
         """
         installation = self._begin(now, dry=dry, with_secrets=with_secrets)
-        origin_by_name = origins(self._store.head())
+        origin_by_name = find_origins(self._store.head())
         if unknown_names := [name for name in names if name not in origin_by_name]:
             raise UsageError(
                 f"{', '.join(unknown_names)}: not an installed skill; `skillvault install SOURCE` "
@@ -323,7 +323,7 @@ class Installer:
         A skill of the same name stays, unless `force`.
         """
         installation = self._begin(now, dry=dry)
-        for name, files in _seeds():
+        for name, files in _read_seeds():
             installation.copy_seed(name, files, force=force)
         return installation.report
 
@@ -448,7 +448,7 @@ class _Installation:
         """The names and origins of the installed skills, by address and registry."""
         return {
             (origin.url, origin.registry): (name, origin)
-            for name, origin in origins(self._store.head()).items()
+            for name, origin in find_origins(self._store.head()).items()
         }
 
     def _add_facts(self, domain: str, memories: Sequence[MemoryFact]) -> None:
@@ -506,7 +506,7 @@ class _Installation:
         installed = self._name_by_source.get((origin.url, origin.registry))
         if installed and not head.links.by_source([origin.ref]):
             self._renew(*installed, lambda: skill, is_named=True)
-        elif not installed and _says_same(self._store, head, skill):
+        elif not installed and _has_same_text(self._store, head, skill):
             self.report.known.append(f"{skill.name}: says here what it says in {origin.url}")
         else:
             self.install(skill)
@@ -532,7 +532,7 @@ class _Installation:
         local_files = folder_files(self._store.git, head, f"{shelf}/{name}")
         local = as_proposed(local_files, name)
         remote = as_proposed(skill.folder.files, name)
-        base = self._base(head, origin, name)
+        base = self._installed_files(head, origin, name)
         merge = merge_changes(self._store.git, base, local, remote)
         target, replaces = install.place_of_update(name, local_files, is_approved=shelf == "skills")
         if not is_named and _was_removed(head, skill.origin, target):
@@ -605,7 +605,7 @@ class _Installation:
             return None
         return skill
 
-    def _base(self, head: Topics, origin: Origin, name: str) -> Files:
+    def _installed_files(self, head: Topics, origin: Origin, name: str) -> Files:
         """Return the files of an origin as installed, under the current name of the skill."""
         for commit in head.history.commits_using(origin.ref):
             for target in commit.targets:
@@ -645,7 +645,7 @@ def _skills_of(
     return chosen, contents
 
 
-def _seeds() -> Iterator[tuple[str, Files]]:
+def _read_seeds() -> Iterator[tuple[str, Files]]:
     for folder in sorted(path.parent for path in layers.seeds().glob(f"*/{FILE}")):
         files = (path for path in sorted(folder.rglob("*")) if path.is_file())
         yield (
@@ -661,7 +661,7 @@ def _was_removed(head: Topics, origin: Origin, name: str) -> bool:
     return target not in head.records and any(str(target) in c.targets for c in commits)
 
 
-def _says_same(store: Store, head: Topics, skill: SourceSkill) -> bool:
+def _has_same_text(store: Store, head: Topics, skill: SourceSkill) -> bool:
     """Return True if a skill of the vault has the same text, as after an export and re-import."""
     folder = (head.records.path_of(Ref("skill", skill.name)) or "").rpartition("/")[0]
     local_files = folder_files(store.git, head, folder) if folder else {}

@@ -155,7 +155,7 @@ def _paths_of(units: Units, skill: str) -> set[str]:
     return {p for p in paths if skill in (*Path(p).parts, Path(p).name.partition(".")[0])} or paths
 
 
-def _writer(name: str) -> "formats.Writer":
+def _writer(name: str) -> "formats.SkillWriter":
     format_ = formats.SKILL_FORMATS.get(name)
     if format_ is None or format_.write is None:
         names = [name for name, format_ in formats.SKILL_FORMATS.items() if format_.write]

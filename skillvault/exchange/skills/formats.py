@@ -31,9 +31,9 @@ from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.export import Export, OutgoingSkill
 
 # A tree of files, and its name -> its skills.
-Reader = Callable[[SourceTree, str], Iterator[TreeEntry]]
+SkillReader = Callable[[SourceTree, str], Iterator[TreeEntry]]
 # Live skills, best first, and a budget of characters -> their export.
-Writer = Callable[[Sequence[OutgoingSkill], int | None], Export]
+SkillWriter = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
 
 class SkillFormat(NamedTuple):
@@ -42,8 +42,8 @@ class SkillFormat(NamedTuple):
     `recognises` returns True for a tree of that program.
     """
 
-    read: Reader | None = None
-    write: Writer | None = None
+    read: SkillReader | None = None
+    write: SkillWriter | None = None
     recognises: Callable[[SourceTree], bool] = lambda _: False
 
 

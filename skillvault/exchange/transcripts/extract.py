@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from skillvault.exchange.source_file import drop_empty, name_of
+from skillvault.exchange.source_file import drop_empty, file_label
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.exchange.transcripts.events import ToolCall, ToolResult
 from skillvault.exchange.transcripts.reader import Transcript
@@ -48,7 +48,7 @@ def session_of(transcript: Transcript, domain: str, redact: Clean) -> dict[str, 
             extract.call(event)
         elif isinstance(event, ToolResult) and not event.by_subagent:
             extract.end(event)
-    header, name = transcript.header, name_of(transcript.path)
+    header, name = transcript.header, file_label(transcript.path)
     if header.session is None or header.ended_at is None:
         message = f"{name}: tells of no session; give a transcript with at least one prompt"
         raise BadInputError(message, code="missing-key", key="id")

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from skillvault.exchange.source_file import name_of, open_regular, unreadable_error
+from skillvault.exchange.source_file import file_label, open_regular, unreadable_error
 from skillvault.exchange.transcripts.claude_code import ClaudeCodeLines
 from skillvault.exchange.transcripts.codex import CodexLines
 from skillvault.exchange.transcripts.events import Event, Header
@@ -115,11 +115,11 @@ def _find_client(path: Path, start: int) -> type[_Lines]:
     if path.name.endswith(COMPRESSED):
         tool = "zstd -d" if path.suffix == ".zst" else "gunzip"
         raise BadInputError(
-            f"{name_of(path)}: a compressed file; unpack it with `{tool} {path.name}` first",
+            f"{file_label(path)}: a compressed file; unpack it with `{tool} {path.name}` first",
             code="wrong-type",
         )
     raise BadInputError(
-        f"{name_of(path)}: no transcript of Claude Code or Codex; give the .jsonl file that the "
+        f"{file_label(path)}: no transcript of Claude Code or Codex; give the .jsonl file that the "
         "client wrote",
         code="wrong-type",
     )

@@ -132,8 +132,8 @@ def _run_times(
     starts = [(start, suite) for suite in suites if (start := _suite_start(suite, path))]
     if not starts:
         raise BadInputError(
-            f"{file_label(path)}: timestamp: missing on every testsuite; expected the time at which "
-            'it started; add it, such as timestamp="2026-11-20T10:15:00Z"',
+            f"{file_label(path)}: timestamp: missing on every testsuite; expected the time at "
+            'which it started; add it, such as timestamp="2026-11-20T10:15:00Z"',
             code="missing-key",
             key="timestamp",
         )

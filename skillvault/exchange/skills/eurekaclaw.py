@@ -18,6 +18,7 @@ from skillvault.exchange.skills.folders import (
     MemoryFact,
     TreeEntry,
     TreeSkill,
+    listing_size,
     read_folders,
     read_pages,
     read_skill_pages,
@@ -122,11 +123,10 @@ def _add_description(content: bytes) -> bytes:
 # ── writing ───────────────────────────────────────────────────────────────────────────
 
 
-def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
+def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
     """Write the skills with counts of their uses; without a budget, write all skills."""
-    fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
-    export = write_folders(fit.skills, ROOT, _write_counters, MANAGED_PART)
-    return Export(export.units, export.skills, (*export.left_out, *fit.left_out), MANAGED_PART)
+    skills, left_out = select_fitting(skills, budget, listing_size)
+    return write_folders(skills, ROOT, _write_counters, left_out=left_out, part=MANAGED_PART)
 
 
 def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:

@@ -1,7 +1,6 @@
 """Helpers of all formats of skill folders: read a tree, write a tree, keep to a budget."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,13 +58,6 @@ class MemoryFact(Struct, frozen=True):
 
 
 TreeEntry = TreeSkill | DocumentRule | MemoryFact | Problem | SkippedFile
-
-
-class SkillFit(NamedTuple):
-    """The skills that fit a budget, and the skills that do not fit."""
-
-    skills: list[OutgoingSkill]
-    left_out: list[OmittedSkill]
 
 
 WriteSkill = Callable[[OutgoingSkill], Mapping[str, bytes]]
@@ -127,9 +119,14 @@ def read_skill_pages(tree: SourceTree) -> dict[str, bytes]:
 
 
 def write_folders(
-    skills: Sequence[OutgoingSkill], root: str, write: WriteSkill, part: ExportedPart = WHOLE
+    skills: Sequence[OutgoingSkill],
+    root: str,
+    write: WriteSkill,
+    *,
+    left_out: Sequence[OmittedSkill],
+    part: ExportedPart = WHOLE,
 ) -> Export:
-    """Write the skills as folders below `root`; omit skills that cannot be written."""
+    """Write the skills as folders below `root`; report the others and those that are left out."""
     units: dict[str, Mapping[str, bytes]] = {}
     omitted_skills: list[OmittedSkill] = []
     for skill in skills:
@@ -137,9 +134,8 @@ def write_folders(
             units[f"{root}/{skill.name}"] = write(skill)
         except BadInputError as error:
             omitted_skills.append(OmittedSkill(skill.name, error.message))
-    omitted_names = {skill.skill for skill in omitted_skills}
-    names = tuple(skill.name for skill in skills if skill.name not in omitted_names)
-    return Export(units, names, tuple(omitted_skills), part)
+    names = tuple(skill.name for skill in skills if f"{root}/{skill.name}" in units)
+    return Export(units, names, (*omitted_skills, *left_out), part)
 
 
 def export_folders(
@@ -156,18 +152,17 @@ def export_folders(
     If not all skills fit, all descriptions are cut to one length that still says when to use a
     skill. Skills that still do not fit are left out.
     """
-    fit, length = fit_descriptions(skills, budget or default_budget, cost)
-    export = write_folders(fit.skills, root, write)
-    return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
+    fitting_skills, left_out, length = fit_descriptions(skills, budget or default_budget, cost)
+    return replace(write_folders(fitting_skills, root, write, left_out=left_out), cut=length)
 
 
 def fit_descriptions(
     skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost
-) -> tuple[SkillFit, int | None]:
-    """Cut the descriptions if not all skills fit, and select skills; return the length too."""
+) -> tuple[list[OutgoingSkill], list[OmittedSkill], int | None]:
+    """Return the skills that fit with short descriptions, the others, and the length of the cut."""
     length = _description_limit(skills, budget, cost)
     short_skills = skills if length is None else _cut_descriptions(skills, length)
-    return select_fitting(short_skills, budget, cost), length
+    return *select_fitting(short_skills, budget, cost), length
 
 
 def _description_limit(
@@ -189,21 +184,28 @@ def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[Outg
     ]
 
 
-def select_fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> SkillFit:
-    """Select the skills that fit a budget of characters, in order.
+def listing_size(skill: OutgoingSkill) -> int:
+    """Return the characters of a skill's name and description."""
+    return len(skill.name) + len(skill.description)
+
+
+def select_fitting(
+    skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost
+) -> tuple[list[OutgoingSkill], list[OmittedSkill]]:
+    """Return the skills that fit a budget of characters, in order, and the others.
 
     A skill that does not fit leaves its space to smaller skills after it.
     """
-    fit = SkillFit([], [])
-    unused = budget
+    if budget is None:
+        return [*skills], []
+    fitting_skills, left_out = list[OutgoingSkill](), list[OmittedSkill]()
+    free = budget
     for skill in skills:
         size = cost(skill)
-        if unused is None:
-            fit.skills.append(skill)
-        elif size <= unused:
-            fit.skills.append(skill)
-            unused -= size
+        if size <= free:
+            fitting_skills.append(skill)
+            free -= size
         else:
-            reason = f"takes {size} characters; {unused} of the budget of {budget} are free"
-            fit.left_out.append(OmittedSkill(skill.name, reason))
-    return fit
+            reason = f"takes {size} characters; {free} of the budget of {budget} are free"
+            left_out.append(OmittedSkill(skill.name, reason))
+    return fitting_skills, left_out

@@ -120,17 +120,17 @@ def write_rules(
         return len(_skill_line(host, skill).encode())
 
     if host.is_shared:
-        fit, cut = fit_descriptions(readable, free_bytes, line_size)
+        fitting_skills, left_out, cut = fit_descriptions(readable, free_bytes, line_size)
     else:
-        fit, cut = select_fitting(readable, free_bytes, line_size), None
-    page = _page(host, rule_lines, fit.skills)
-    units = dict(files[skill.name] for skill in fit.skills)
+        (fitting_skills, left_out), cut = select_fitting(readable, free_bytes, line_size), None
+    page = _page(host, rule_lines, fitting_skills)
+    units = dict(files[skill.name] for skill in fitting_skills)
     if page and host.is_shared:
         units[""] = {host.page: page.encode()}
     elif page:
         units[host.page] = {"": page.encode()}
-    names = tuple(skill.name for skill in fit.skills)
-    return Export(units, names, (*omitted, *fit.left_out), _part_of(host), cut)
+    names = tuple(skill.name for skill in fitting_skills)
+    return Export(units, names, (*omitted, *left_out), _part_of(host), cut)
 
 
 def _frame(parts: Sequence[str]) -> str:

@@ -15,10 +15,11 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
-from skillvault.exchange.skills.folders import select_fitting, write_folders
+from skillvault.exchange.skills.folders import listing_size, select_fitting, write_folders
 from skillvault.exchange.source_tree import unpack
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError
@@ -137,18 +138,18 @@ _MODIFICATION_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest of the zip format
 _READABLE, _EXECUTABLE = 0o100644 << 16, 0o100755 << 16
 
 
-def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
+def write_site(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
     """Write the index, and the file or archive of each skill in it."""
-    fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
-    export = write_folders(fit.skills, ROOT, _pack_skill)
+    fitting_skills, left_out = select_fitting(skills, budget, listing_size)
+    export = write_folders(fitting_skills, ROOT, _pack_skill, left_out=left_out)
     descriptions = {skill.name: skill.description for skill in skills}
     entries = [
         _index_entry(name, descriptions[name], export.units[f"{ROOT}/{name}"])
         for name in export.skills
     ]
     index = msgspec.json.encode({"$schema": SCHEMA, "skills": entries})
-    units = {**export.units, ROOT: {INDEX: msgspec.json.format(index, indent=2) + b"\n"}}
-    return Export(units, export.skills, (*export.left_out, *fit.left_out))
+    index_file = {INDEX: msgspec.json.format(index, indent=2) + b"\n"}
+    return replace(export, units={**export.units, ROOT: index_file})
 
 
 def _pack_skill(skill: OutgoingSkill) -> Mapping[str, bytes]:

@@ -48,7 +48,7 @@ _REFUSALS = WORDS.beginnings("refusal")
 class ClaudeCodeLines:
     """The lines of one transcript in order; each is read once, by its id."""
 
-    client = WORDS.client
+    words = WORDS
 
     @staticmethod
     def is_line(line: Mapping[str, Any]) -> bool:

@@ -48,7 +48,7 @@ _TIME_BASED_UUID = 7  # the version of a UUID that begins with its time
 class CodexLines:
     """The lines of one rollout in order."""
 
-    client = WORDS.client
+    words = WORDS
 
     @staticmethod
     def is_line(line: Mapping[str, Any]) -> bool:

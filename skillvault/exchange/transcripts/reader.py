@@ -14,7 +14,6 @@ from skillvault.exchange.source_file import file_label, open_regular, unreadable
 from skillvault.exchange.transcripts.claude_code import ClaudeCodeLines
 from skillvault.exchange.transcripts.codex import CodexLines
 from skillvault.exchange.transcripts.events import Event, Header
-from skillvault.exchange.transcripts.words import words_of
 from skillvault.model.errors import BadInputError
 
 MAX_LINE_BYTES = 8 * 1024 * 1024  # bytes of a line that is read
@@ -48,7 +47,7 @@ class Transcript:
         session = _SESSION_NAME.search(path.stem)
         self.header = Header(session=session[0] if session else None)
         self._lines = _find_client(path, start)(self.header)
-        self.client = self._lines.client
+        self.client = self._lines.words.client
         self.unread: Counter[str] = Counter()
         self.position = 0  # bytes that are read
 
@@ -68,20 +67,16 @@ class Transcript:
     def unknown_version(self) -> str:
         """Return a sentence about the client's version if lines of unknown types were read."""
         is_unknown = any(kind.startswith(_TYPE) for kind in self.unread)
-        return words_of(self.client).describe_unknown(self.header.version) if is_unknown else ""
+        return self._lines.words.describe_unknown(self.header.version) if is_unknown else ""
 
     def _advance(self, size: int) -> None:
         self.position += size
 
 
 def client_of(path: Path, start: int = 0) -> str | None:
-    """Find the client that wrote a file; None for a file that is not a transcript."""
-    for line in islice(_read_lines(path, start=start), _MAX_HEAD_LINES):
-        if isinstance(line, dict):
-            for client in _CLIENTS:
-                if client.is_line(line):
-                    return client.client
-    return None
+    """Return the client that wrote a file; None for a file that is not a transcript."""
+    client = _recognize_client(path, start)
+    return client.words.client if client else None
 
 
 def helper_files(path: Path) -> tuple[Path, ...]:
@@ -108,10 +103,8 @@ def _helpers_by_parent(folder: Path, _changed_at: int) -> Mapping[str, tuple[Pat
 
 
 def _find_client(path: Path, start: int) -> type[_Lines]:
-    name = client_of(path, start)
-    for client in _CLIENTS:
-        if name == client.client:
-            return client
+    if client := _recognize_client(path, start):
+        return client
     if path.name.endswith(COMPRESSED):
         tool = "zstd -d" if path.suffix == ".zst" else "gunzip"
         raise BadInputError(
@@ -123,6 +116,14 @@ def _find_client(path: Path, start: int) -> type[_Lines]:
         "client wrote",
         code="wrong-type",
     )
+
+
+def _recognize_client(path: Path, start: int) -> type[_Lines] | None:
+    for line in islice(_read_lines(path, start=start), _MAX_HEAD_LINES):
+        for client in _CLIENTS:
+            if isinstance(line, dict) and client.is_line(line):
+                return client
+    return None
 
 
 def _line_type(line: dict[str, Any]) -> str:

@@ -5,7 +5,6 @@ expression; otherwise texts are compared as they are.
 """
 
 import re
-from functools import cache
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -167,9 +166,3 @@ CODEX = ClientWords(
 )
 
 CLIENT_WORDS = (CLAUDE_CODE, CODEX)
-
-
-@cache
-def words_of(client: str) -> ClientWords:
-    """Return the words of a client."""
-    return next(words for words in CLIENT_WORDS if words.client == client)

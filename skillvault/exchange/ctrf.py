@@ -70,15 +70,10 @@ def read_report(path: Path) -> SuiteReport:
 
 
 def _counts(run: Section, tests: Sequence[Section]) -> dict[str, int]:
-    listed_counts = Counter(_status(test) for test in tests)
+    statuses = (test.text("status") for test in tests)
+    listed_counts = Counter(status if status in STATUSES else "other" for status in statuses)
     summary = run.section("summary")
     return {s: max(listed_counts[s], int(summary.maybe_number(s) or 0)) for s in STATUSES}
-
-
-def _status(test: Section) -> str:
-    """Return the status of a test; a status that the format lacks becomes `other`."""
-    status = test.text("status")
-    return status if status in STATUSES else "other"
 
 
 def _run_time(run: Section, tests: Sequence[Section], key: str) -> datetime | None:

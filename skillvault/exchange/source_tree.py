@@ -256,7 +256,11 @@ def path_without_skills(folder: str) -> tuple[str, ...]:
 
 def read_skill_files(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
     """Read a skill's files by path in its folder; BadInputError for a forbidden path."""
-    _check_size(tree, skill.paths)
+    if len(skill.paths) > MAX_FILES:
+        message = f"{len(skill.paths)} files; a skill has at most {MAX_FILES}, name a folder in it"
+        raise BadInputError(message, code="too-large")
+    if sum(tree.sizes.get(path, 0) for path in skill.paths) > MAX_BYTES:
+        raise _too_large()
     for path in skill.paths:
         check_path(skill.relative_path(path))
         if path in tree.unusable:
@@ -299,14 +303,6 @@ def check_distinct(paths: Iterable[str]) -> None:
                 raise _path_error(path, f"a folder that differs from {twin} in letter case or form")
     if clashes := sorted(files.keys() & folders.keys()):
         raise _path_error(files[clashes[0]], "a file where another path has a folder")
-
-
-def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
-    if len(paths) > MAX_FILES:
-        message = f"{len(paths)} files; a skill has at most {MAX_FILES}, name a folder in it"
-        raise BadInputError(message, code="too-large")
-    if sum(tree.sizes.get(path, 0) for path in paths) > MAX_BYTES:
-        raise _too_large()
 
 
 def _too_large() -> BadInputError:

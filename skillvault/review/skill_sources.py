@@ -82,7 +82,10 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
             tree = without_secrets(tree) if source.is_private else tree
             yield _tree_contents(tree, source, version=files.commit)
     elif source.kind == "folder":
-        folder = _folder_of(source)
+        folder = layout.real_path(Path(source.url).expanduser())
+        if not folder.is_dir():
+            message = f"{source.url}: no folder; name the folder of a skill, or one above it"
+            raise UsageError(message)
         tree = without_secrets(folder_tree(folder))
         yield _tree_contents(tree, SkillSource("folder", str(folder)))
     elif source.kind == "clawhub":
@@ -115,13 +118,6 @@ def _redact_file(data: bytes) -> bytes:
         return data
     content = redacted.encode(errors="surrogateescape")
     return Program(content) if isinstance(data, Program) else content
-
-
-def _folder_of(source: SkillSource) -> Path:
-    folder_path = layout.real_path(Path(source.url).expanduser())
-    if not folder_path.is_dir():
-        raise UsageError(f"{source.url}: no folder; name the folder of a skill, or one above it")
-    return folder_path
 
 
 def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> SourceContents:

@@ -335,7 +335,11 @@ class _Rewrite:
         changed_commits = {sha for sha, new_sha in rewriting.commits.items() if sha != new_sha}
         if self.tombstone:
             self.tombstone.commits = _first_commits(self.git, changed_commits)
-        self._read_new_refs(runner)
+        refs = _read_refs(runner)
+        for ref in self.refs:
+            new_name = self.eraser.replace(ref)
+            name = new_name if new_name in refs else ref
+            self.new_refs[ref] = name, refs[name]
         self._check_new_tree()
         self.erasure.commits = len(changed_commits)
         self.erasure.messages = rewriting.messages
@@ -364,13 +368,6 @@ class _Rewrite:
         return is_remote and not any(
             self.git.history.is_ancestor(sha, self.refs[ref]) for sha in commits
         )
-
-    def _read_new_refs(self, runner: Runner) -> None:
-        refs = _read_refs(runner)
-        for ref in self.refs:
-            new_name = self.eraser.replace(ref)
-            name = new_name if new_name in refs else ref
-            self.new_refs[ref] = name, refs[name]
 
     def _check_new_tree(self) -> None:
         """Raise UsageError if the rewritten tree has new problems."""

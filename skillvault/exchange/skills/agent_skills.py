@@ -8,6 +8,7 @@ matter is stored whole if these keys are not enough to restore it.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -202,18 +203,11 @@ def _replace_front_matter(
 ) -> dict[str, bytes]:
     """Replace the front matter, unless it has these values in block style already."""
     text = front_matter.text_of(files[FILE])
-    if _has_block_values(front_matter.split(text)[0], mapping):
-        return dict(files)
+    front = front_matter.split(text)[0]
+    with suppress(BadInputError):  # invalid front matter is replaced
+        if strict_yaml.load(front, as_written=True) == mapping and strict_yaml.is_block(front):
+            return dict(files)
     return {**files, FILE: front_matter.with_mapping(text.encode(), mapping)}
-
-
-def _has_block_values(front: str, mapping: Mapping[str, Any]) -> bool:
-    """Return True if a front matter has these values and no flow style."""
-    try:
-        is_equal = strict_yaml.load(front, as_written=True) == mapping
-        return is_equal and strict_yaml.is_block(front)
-    except BadInputError:
-        return False
 
 
 def as_text(value: Any) -> str:
@@ -444,11 +438,10 @@ def _latest_value(key: str, author_value: Any, vault_value: Any) -> Any:
 
 
 def _is_json(text: str) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _is_nested(text: Any) -> bool:
@@ -458,8 +451,7 @@ def _is_nested(text: Any) -> bool:
 
 def is_time(value: Any) -> bool:
     """Return True for the text of an ISO 8601 time."""
-    try:
+    with suppress(TypeError, ValueError):
         datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+        return True
+    return False

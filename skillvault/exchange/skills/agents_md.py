@@ -134,15 +134,10 @@ def _read_section(
     elif section.kind == "notes" and not documents.is_instruction_file(path):
         yield SkippedFile(place, "neither rules nor steps")
     else:
-        yield _skill_section(title, purpose, section.text)
-
-
-def _skill_section(title: str, purpose: str, text: str) -> _Section:
-    """Return a section as a skill: its first statement says when to use it."""
-    statement = next(iter(markdown.statements(text)), "")
-    parts = (f"Use for {title}.", purpose if purpose != title else "", statement)
-    description = shorten(" ".join(filter(None, parts)), _MAX_DESCRIPTION)
-    return _Section(slug_of(title) or "section", description, text)
+        first_statement = next(iter(markdown.statements(section.text)), "")
+        parts = (f"Use for {title}.", purpose if purpose != title else "", first_statement)
+        description = shorten(" ".join(filter(None, parts)), _MAX_DESCRIPTION)
+        yield _Section(slug_of(title) or "section", description, section.text)
 
 
 def _read_export(tree: SourceTree, path: str, block: str) -> Iterator[TreeEntry]:

@@ -55,16 +55,13 @@ def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Proble
     metadata = {"kind": kind, "domain": domain, "claudefi.file": f"{match['stem']}.md"}
     if created := _creation_time(match["at"], text):
         metadata["claudefi.created"] = created
-    front = {"name": match["stem"], "description": _description(domain, text), "metadata": metadata}
+    titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
+    use = f"Use before a decision in {domain}. {'. '.join(titles)}."
+    description = shorten(use, _MAX_DESCRIPTION)
+    front = {"name": match["stem"], "description": description, "metadata": metadata}
     return agent_skills.read_skill(
         {FILE: f"---\n{strict_yaml.dump(front)}---\n\n{text}".encode()}, match["stem"], NAME
     )
-
-
-def _description(domain: str, text: str) -> str:
-    """Describe a reflection: when to use it, and its titles."""
-    titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
-    return shorten(f"Use before a decision in {domain}. {'. '.join(titles)}.", _MAX_DESCRIPTION)
 
 
 def _creation_time(digits: str, text: str) -> str | None:

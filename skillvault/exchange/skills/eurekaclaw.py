@@ -38,6 +38,7 @@ ROOT = "skills"
 # No other format has these keys at the top of a front matter.
 _KEYS = re.compile(rb"^(?:agent_roles|pipeline_stages|usage_count|success_rate):", re.MULTILINE)
 _LISTS = {"tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages"}
+# The sources that EurekaClaw accepts.
 _SOURCES = ("seed", "distilled", "manual")
 _TEXT_KEYS = ("description", "version", "source", *_LISTS)
 _MAX_DESCRIPTION = 300  # characters of a description made from a skill's text
@@ -132,12 +133,13 @@ def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None) -> Exp
 def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
     author_meta = agent_skills.read_author_meta(skill.files)
     metadata = author_meta.get("metadata", {})
+    source = author_meta.get("source", metadata.get("origin"))
     front: dict[str, Any] = {
         **author_meta,
         "name": author_meta.get("name", skill.name),
         "version": str(author_meta.get("version", metadata.get("version", "1.0"))),
         **{key: _word_list(author_meta, metadata, key) for key in _LISTS},
-        "source": _source(author_meta, metadata),
+        "source": source if source in _SOURCES else "manual",
         **_counters(author_meta, skill),
     }
     created = author_meta.get("created_at", metadata.get("created"))
@@ -155,12 +157,6 @@ def _word_list(author_meta: Mapping[str, Any], metadata: Mapping[str, Any], key:
     """Return a list of words from the top of the front matter, else from `metadata`."""
     words = author_meta.get(key, metadata.get(_LISTS[key], []))
     return [str(word) for word in (words if isinstance(words, list) else str(words).split())]
-
-
-def _source(author_meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
-    """Return the source of a skill, one of the three that EurekaClaw accepts."""
-    source = author_meta.get("source", metadata.get("origin"))
-    return source if source in _SOURCES else "manual"
 
 
 def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, Any]:

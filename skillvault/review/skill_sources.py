@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from skillvault.exchange import fetch
 from skillvault.exchange.skills import agent_skills, agents_md, well_known
 from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
-from skillvault.exchange.skills.folders import NAMES, DocumentRule, MemoryFact, TreeSkill
+from skillvault.exchange.skills.folders import DocumentRule, MemoryFact, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import (
+    SKILL_FILES,
     SkillPaths,
     SkippedFile,
     SourceTree,
@@ -223,7 +224,7 @@ class SourceSkill(Struct, frozen=True):
             for path, data in self.published.items()
             if agent_skills.is_pointer(data)
         ]
-        content = next(self.published[name] for name in NAMES if name in self.published)
+        content = next(self.published[name] for name in SKILL_FILES if name in self.published)
         text = content.decode(errors="replace")
         if front_matter.has_front_matter(text) and front_matter.mend(text) != text:
             lines.append(f"{FILE}: its front matter was not valid YAML; values are put in quotes")
@@ -344,7 +345,7 @@ def read_path(path: Path, format_name: str | None, *, judged: bool = False) -> I
     format.
     """
     real_path = layout.real_path(path.expanduser())
-    real_path = real_path.parent if real_path.name in NAMES else real_path
+    real_path = real_path.parent if real_path.name in SKILL_FILES else real_path
     tree = without_secrets(_path_tree(real_path))
     return _read_tree(tree, format_name or format_of(tree), real_path, str(path), judged=judged)
 

@@ -1,4 +1,4 @@
-"""Helpers of all formats of skill folders: read a tree, write a tree, keep to a budget."""
+"""Read and write folders of skills for all formats, and keep to a host's budget of characters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
 from skillvault.exchange.source_tree import (
+    SKILL_FILES,
     SkippedFile,
     SourceTree,
     find_skills,
@@ -19,9 +20,9 @@ from skillvault.model.export import WHOLE, Export, ExportedPart, OmittedSkill, O
 from skillvault.model.records import Problem
 from skillvault.model.text.text import first_sentences
 
-NAMES = (FILE, "skill.md")
 _MAX_PAGE = 1024 * 1024
-_CUTS = (600, 400, 300, 250, 200, 150, 100)  # the shortest still says when to use a skill
+# Lengths to which descriptions are cut; the shortest still says when to use a skill.
+_SHORT_LENGTHS = (600, 400, 300, 250, 200, 150, 100)
 
 
 class TreeSkill(Struct, frozen=True):
@@ -36,9 +37,9 @@ class TreeSkill(Struct, frozen=True):
 
 
 class DocumentRule(Struct, frozen=True):
-    """A rule in a document of a tree: `page` is its path, `about` is what it is for.
+    """A rule in a document of a tree: `page` is the path, `about` the title of its section.
 
-    An undecided one is a passage of which structure does not say if it states rules.
+    `is_undecided`: the text is a passage, and a judge is to say if it states rules.
     """
 
     page: str
@@ -81,7 +82,7 @@ def read_folders(
             continue
         files = published
         if adapt is not None:
-            files = {p: adapt(data) if p in NAMES else data for p, data in published.items()}
+            files = {p: adapt(data) if p in SKILL_FILES else data for p, data in published.items()}
         name = skill_paths.folder.rpartition("/")[2] or folder
         skill = agent_skills.read_skill(files, name, origin)
         page = f"{skill_paths.folder}/{FILE}".lstrip("/")
@@ -113,9 +114,8 @@ def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes
 def read_skill_pages(tree: SourceTree) -> dict[str, bytes]:
     """Read the SKILL.md of each skill, by path."""
     folders = {skill.folder for skill in find_skills(tree)}
-    return read_pages(
-        tree, lambda path: path.rpartition("/")[2] in NAMES and path.rpartition("/")[0] in folders
-    )
+    pages = {f"{folder}/{name}".lstrip("/") for folder in folders for name in SKILL_FILES}
+    return read_pages(tree, pages.__contains__)
 
 
 def write_folders(
@@ -170,12 +170,14 @@ def _description_limit(
 ) -> int | None:
     if budget is None or sum(map(cost, skills)) <= budget:
         return None
-    if all(len(skill.description) <= _CUTS[-1] for skill in skills):
+    if all(len(skill.description) <= _SHORT_LENGTHS[-1] for skill in skills):
         return None  # a cut would save nothing
     lengths = (
-        length for length in _CUTS if sum(map(cost, _cut_descriptions(skills, length))) <= budget
+        length
+        for length in _SHORT_LENGTHS
+        if sum(map(cost, _cut_descriptions(skills, length))) <= budget
     )
-    return next(lengths, _CUTS[-1])
+    return next(lengths, _SHORT_LENGTHS[-1])
 
 
 def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[OutgoingSkill]:

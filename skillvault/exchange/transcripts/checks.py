@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from skillvault.model.lazy import regex
 
 _PARTS = re.compile(r"(&&|\|\||[;|\n])")
-# Prefixes of a command; a flag of a runner, with its value if it has one.
+# A flag of a program that runs others, with its value if it has one.
 _FLAG = (
     r"(?: --?(?:with|group|extra|python|package|project|directory|env-file|filter|workspace|prefix"
     r"|cwd|p|w|F|C)(?:=| )\S+| --?[\w-]+(?:=\S+)?)*"
@@ -30,14 +30,16 @@ _REMOTE_RUNNER = re.compile(
     r"(?:docker|podman|docker-compose|kubectl|ssh|nix|nix-shell|direnv|mise|devbox|vagrant|dotenv"
     r"|doppler|conda|mamba)\b"
 )
-_SHELL = re.compile(r"\b(?:ba|z|da)?sh -\w*c (?P<mark>['\"])(?P<command>.*?)(?P=mark)", re.DOTALL)
+_SHELL_CALL = re.compile(
+    r"\b(?:ba|z|da)?sh -\w*c (?P<mark>['\"])(?P<command>.*?)(?P=mark)", re.DOTALL
+)
 # Options that list or explain, and run nothing.
 _LIST_OPTION = re.compile(
     r"(?:^|\s)(?:--collect-only|--co|--list(?:-?tests)?|--help|--version|--fixtures|--markers"
     r"|--dry-run|--show-?config|-h|-V)(?=\s|$|=)",
     re.IGNORECASE,
 )
-_PATH = re.compile(r"^(?:\S*/)?(?=[\w.-]+(?:\s|$))")
+_PROGRAM_FOLDER = re.compile(r"^(?:\S*/)?(?=[\w.-]+(?:\s|$))")
 _QUOTATION = re.compile(r"'[^']*'|\"[^\"]*\"|<<-?\s*'?(\w+)'?.*?^\1$", re.DOTALL | re.MULTILINE)
 # Messages of a check that could not run, so that its result says nothing about the work.
 _CANNOT_RUN = re.compile(
@@ -104,7 +106,7 @@ class Check(Struct, frozen=True):
 
 def find_tool(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
     """Return the tool of the check in a command, and True if the exit code is the check's."""
-    expanded = _SHELL.sub(lambda shell: shell["command"], command)
+    expanded = _SHELL_CALL.sub(lambda shell: shell["command"], command)
     parts = _PARTS.split(_QUOTATION.sub("''", expanded))
     check: tuple[str, bool] | None = None
     for index in range(0, len(parts), 2):
@@ -125,7 +127,7 @@ def _match_check(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
         starts += [space.end() for space in re.finditer(r"\s+", command)]
     for start in starts:
         candidate = _PREFIX.sub("", command[start:] + " ")
-        for text in (candidate, _PATH.sub("", candidate)):
+        for text in (candidate, _PROGRAM_FOLDER.sub("", candidate)):
             match = next((m for p in patterns if (m := p.match(text.strip()))), None)
             if match:
                 return match[0]
@@ -192,6 +194,8 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
 
 def _find_chained_tools(check: Check, failed_checks: Mapping[str, Check]) -> list[str]:
     """Return the other tools that had failed and now passed in one chain of `&&`."""
+    if not check.passed:
+        return []
     parts = _PARTS.split(_QUOTATION.sub("''", check.command))
     commands = [" ".join(part.split()) for part in parts[::2]]
     if check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
@@ -200,8 +204,6 @@ def _find_chained_tools(check: Check, failed_checks: Mapping[str, Check]) -> lis
         if set(parts[1 : 2 * check_index : 2]) != {"&&"}:
             return []
         commands = commands[: check_index + 1]
-    if not check.passed:
-        return []
     return [
         tool
         for tool, earlier in failed_checks.items()
@@ -265,7 +267,7 @@ def is_read_only(command: str) -> bool:
 def judge_command(command: str, output: str, code: int | None) -> Check | None:
     """Judge the run of a command by its exit code; None if that says nothing of the work.
 
-    The command that could not start or end has not passed, and has not failed.
+    A command that could not start or end has neither passed nor failed.
     """
     bare_command = _COMMAND_PREFIX.sub("", _OUTPUT_FILE.sub("", command)).strip()
     operators = _PARTS.findall(_QUOTED.sub("''", bare_command))
@@ -278,7 +280,8 @@ def judge_command(command: str, output: str, code: int | None) -> Check | None:
 
 def last_failure(commands: Sequence[Check | None]) -> Check | None:
     """Return the last command if it failed or could not run; None stands for a check."""
-    return next((command for command in commands[-1:] if command and not command.passed), None)
+    latest = commands[-1] if commands else None
+    return latest if latest and not latest.passed else None
 
 
 def last_repair(commands: Sequence[Check | None]) -> Check | None:

@@ -25,19 +25,19 @@ _MAX_RECENT, _MAX_OPEN = 200, 2000  # calls that are remembered, and calls witho
 _REASON_LINES = 3
 _MAX_COMMAND, _MAX_OUTPUT = 4000, 64 * 1024  # characters that are read
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
-_COMMANDS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
+_COMMAND_KEYS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
 # Tools that only read, so they are not part of a solution.
 _READING_TOOLS = frozenset(
     "Glob Grep LS Read TodoWrite update_plan view_image WebFetch WebSearch".split()
 )
 SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 
-Clean = Callable[[str], str]
+_Redact = Callable[[str], str]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-def session_of(transcript: Transcript, domain: str, redact: Clean) -> dict[str, Any]:
+def session_of(transcript: Transcript, domain: str, redact: _Redact) -> dict[str, Any]:
     """Extract the session of a transcript, at most 256 KiB, with texts redacted by `redact`.
 
     BadInputError if nothing failed in it.
@@ -77,7 +77,7 @@ class _Extract:
     Texts are redacted before they are cut, so that no part of a secret is left.
     """
 
-    def __init__(self, redact: Clean) -> None:
+    def __init__(self, redact: _Redact) -> None:
         self.failures: list[dict[str, str]] = []
         self.successes: list[dict[str, str]] = []
         self._redact = redact
@@ -145,7 +145,7 @@ class _CallSummary(NamedTuple):
     replaced: tuple[str, str] | None = None
 
 
-def describe_call(call: ToolCall, redact: Clean) -> str:
+def describe_call(call: ToolCall, redact: _Redact) -> str:
     """Describe a call in a few words; an edit by its old and new text."""
     return _describe_summary(_summarize_call(call), redact)
 
@@ -160,14 +160,14 @@ def _summarize_call(call: ToolCall) -> _CallSummary:
     return _CallSummary(_cut_command(call.tool), _cut_command(command_of(call.arguments)), edit)
 
 
-def _describe_summary(summary: _CallSummary, redact: Clean) -> str:
+def _describe_summary(summary: _CallSummary, redact: _Redact) -> str:
     if summary.replaced is None:
         return f"`{shorten(redact(summary.command or summary.tool), _MAX_CALL)}`"
     texts = (shorten(redact(text), _MAX_CALL // 2) for text in summary.replaced)
     return f"{_lemma(summary, redact)}: replace {' by '.join(f'`{text}`' for text in texts)}"
 
 
-def _lemma(summary: _CallSummary, redact: Clean) -> str:
+def _lemma(summary: _CallSummary, redact: _Redact) -> str:
     """Return the tool and command of a call; for a shell only the command."""
     command, tool = (shorten(redact(text), _MAX_LEMMA) for text in (summary.command, summary.tool))
     return command if command and summary.tool in SHELLS else f"{tool} {command}".strip()
@@ -199,7 +199,7 @@ def edited_files(call: ToolCall) -> list[str]:
 
 def command_of(arguments: Mapping[str, Any]) -> str:
     """Return the command, file or query that a call is about."""
-    values: Iterable[object] = (arguments.get(key) for key in _COMMANDS)
+    values: Iterable[object] = (arguments.get(key) for key in _COMMAND_KEYS)
     for value in values:
         if isinstance(value, list):
             return " ".join(map(str, value[-1:] if value[:2] == ["bash", "-lc"] else value))

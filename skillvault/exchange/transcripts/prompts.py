@@ -1,4 +1,4 @@
-"""Read how each prompt of a transcript ended, from the transcript alone.
+"""Read the prompts of a transcript: what the agent did for each, and how it ended.
 
 Memory is bounded: long texts are cut. Texts are redacted before they are cut, so that no part of a
 secret is left.
@@ -6,7 +6,7 @@ secret is left.
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -34,7 +34,6 @@ from skillvault.exchange.transcripts.events import (
 )
 from skillvault.exchange.transcripts.extract import (
     SHELLS,
-    Clean,
     command_of,
     describe_call,
     edited_files,
@@ -46,13 +45,15 @@ from skillvault.exchange.transcripts.subjects import continues_task
 from skillvault.model.next_words import read_reaction
 from skillvault.model.text.text import shorten
 
-_TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
-_COMMAND = 200  # characters of a command that is not a check
+_MAX_TASK, _MAX_REASONING, _MAX_CLAIM, _MAX_OUTPUT = 8000, 8000, 4000, 4000  # characters
+_MAX_COMMAND = 200  # characters of a command that is not a check
 _MAX_CHANGES = 5  # calls that are described for a prompt
 _MAX_OPEN, _MAX_ENTRIES = 500, 50  # calls without a result; skills, checks, commits of a prompt
-_EDITS = frozenset("Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split())
+_EDIT_TOOLS = frozenset(
+    "Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split()
+)
 # A shell command that changes files.
-_CHANGES = re.compile(
+_CHANGING_COMMAND = re.compile(
     r"(?:^|[;&|\n]\s*)(?:sed -i|perl -pi|tee|mv|cp|rm|mkdir|touch|patch|git (?:apply|checkout|reset"
     r"|revert|restore|stash|merge|rebase|rm|mv)|apply_patch|npm (?:i|install)\b|pip install)\b"
     r"|(?<![0-9&>])>{1,2}\s*(?!&|/dev/null)[\w./~$-]",
@@ -133,19 +134,21 @@ class PromptRun(Struct, kw_only=True):
     def reasoning(self) -> str:
         """The messages before the first change; without a change, all but the last message."""
         remarks = [r for r in self.remarks if self.has_changed or r != self.claim]
-        return shorten_lines("\n".join(remarks), _REASONING)
+        return shorten_lines("\n".join(remarks), _MAX_REASONING)
 
 
 class _Call(Struct, frozen=True):
+    """A call of a tool that has no result yet."""
+
     tool: str
     command: str
     prompt: PromptRun
 
 
 class PromptTally:
-    """A collector of the work for a prompt, fed one event at a time."""
+    """Adds the events of a transcript to the record of their prompt, one at a time."""
 
-    def __init__(self, checks: Sequence[str], redact: Clean) -> None:
+    def __init__(self, checks: Sequence[str], redact: Callable[[str], str]) -> None:
         self._patterns = [re.compile(pattern) for pattern in checks]
         self._clean = redact
         self._calls: OrderedDict[str, _Call] = OrderedDict()
@@ -153,7 +156,7 @@ class PromptTally:
 
     def open_run(self, event: Prompt) -> PromptRun:
         """Start the record of a new prompt."""
-        text = self._clean_text(event.text, _TASK)
+        text = self._clean_text(event.text, _MAX_TASK)
         return PromptRun(id=event.id, text=text, at=event.at, message=event.message)
 
     def note_event(self, event: Event, run: PromptRun) -> None:
@@ -162,8 +165,8 @@ class PromptTally:
         run.ended_at = max(times, default=None)
         match event:
             case Remark(text=text) if text.strip():
-                run.claim = self._clean_text(text, _CLAIM)
-                if not run.has_changed and sum(map(len, run.remarks)) < _REASONING:
+                run.claim = self._clean_text(text, _MAX_CLAIM)
+                if not run.has_changed and sum(map(len, run.remarks)) < _MAX_REASONING:
                     run.remarks.append(run.claim)
             case ToolCall():
                 self._begin_call(event, run)
@@ -178,19 +181,38 @@ class PromptTally:
                 run.is_interrupted = False
                 run.later_ids += [name] if name else []
 
+    def read_subagent(self, path: Path) -> dict[str, list[Check]]:
+        """Read a subagent's file: prompt -> the checks that were run for it."""
+        commands: dict[str, str] = {}
+        checks: dict[str, list[Check]] = {}
+        for event in Transcript(path):
+            if isinstance(event, ToolCall) and event.tool in SHELLS and len(commands) < _MAX_OPEN:
+                commands[event.id] = command_of(event.arguments)
+            elif isinstance(event, ToolResult) and (event.running_name or event.is_refused):
+                commands.pop(event.id, None)  # only the parent sees its end, or it never began
+            elif (
+                isinstance(event, ToolResult)
+                and event.prompt
+                and event.id in commands
+                and (check := self._judge_check(commands.pop(event.id), event))
+            ):
+                earlier_checks = checks.get(event.prompt, ())
+                checks[event.prompt] = [*earlier_checks, check][-_MAX_ENTRIES:]
+        return checks
+
     def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
         command = command_of(call.arguments)
         running_call = self._running.get(str(call.arguments.get("session_id")))
         polled_call = running_call if call.tool == _POLL_TOOL else None
         latest_call = polled_call or _Call(call.tool, command, run)
         store_latest(self._calls, call.id, latest_call, _MAX_OPEN)
-        if call.tool in _EDITS or (call.tool in SHELLS and _CHANGES.search(command)):
+        if call.tool in _EDIT_TOOLS or (call.tool in SHELLS and _CHANGING_COMMAND.search(command)):
             run.has_changed = True
             run.is_stale = bool(run.checks)
             run.has_untried_changes = True
             if len(run.changes) < _MAX_CHANGES:
                 run.changes.append(describe_call(call, self._clean))
-            for file in edited_files(call) if call.tool in _EDITS else ():
+            for file in edited_files(call) if call.tool in _EDIT_TOOLS else ():
                 if file in run.files or len(run.files) < _MAX_ENTRIES:
                     run.files[file] = run.files.get(file, 0) + 1
         skill = _find_skill(call, command)
@@ -216,40 +238,23 @@ class PromptTally:
         if "git commit" in call.command and not result.is_error and len(run.commits) < _MAX_ENTRIES:
             run.commits += _COMMIT_LINE.findall(result.text)[:1]
 
-    def read_subagent(self, path: Path) -> dict[str, list[Check]]:
-        """Read a subagent's file: prompt -> the checks that were run for it."""
-        commands: dict[str, str] = {}
-        checks: dict[str, list[Check]] = {}
-        for event in Transcript(path):
-            if isinstance(event, ToolCall) and event.tool in SHELLS and len(commands) < _MAX_OPEN:
-                commands[event.id] = command_of(event.arguments)
-            elif isinstance(event, ToolResult) and (event.running_name or event.is_refused):
-                commands.pop(event.id, None)  # only the parent sees its end, or it never began
-            elif (
-                isinstance(event, ToolResult)
-                and event.prompt
-                and event.id in commands
-                and (check := self._judge_check(commands.pop(event.id), event))
-            ):
-                earlier_checks = checks.get(event.prompt, ())
-                checks[event.prompt] = [*earlier_checks, check][-_MAX_ENTRIES:]
-        return checks
-
     def _judge_check(self, command: str, result: ToolResult) -> Check | None:
         """Judge a command that ended; None if it is no check."""
         tool = find_tool(command, self._patterns)
         if tool is None:
             return None
         output = self._clean_output(tail_of(result.text))
-        clean_command = self._clean_text(command, _TASK)
+        clean_command = self._clean_text(command, _MAX_TASK)
         return judge_check(clean_command, tool, output, code=result.exit_code, at=result.at)
 
     def _clean_command(self, command: Check) -> Check:
         output = "" if command.passed else self._clean_output(command.output)
-        return replace(command, command=self._clean_text(command.command, _COMMAND), output=output)
+        return replace(
+            command, command=self._clean_text(command.command, _MAX_COMMAND), output=output
+        )
 
     def _clean_output(self, text: str) -> str:
-        return shorten_lines(self._clean(printable(text)), _OUTPUT)
+        return shorten_lines(self._clean(printable(text)), _MAX_OUTPUT)
 
     def _clean_text(self, text: str, size: int) -> str:
         return shorten_lines(self._clean(printable(text)), size, from_start=True)
@@ -258,7 +263,7 @@ class PromptTally:
 class PromptReader:
     """The prompts of one transcript, to be read once; `header` is that of the `Transcript`."""
 
-    def __init__(self, path: Path, checks: Sequence[str], redact: Clean) -> None:
+    def __init__(self, path: Path, checks: Sequence[str], redact: Callable[[str], str]) -> None:
         """Raise BadInputError for a file that no known client wrote."""
         self.transcript = Transcript(path)
         self.header = self.transcript.header
@@ -318,7 +323,7 @@ def _find_skill(call: ToolCall, command: str) -> str | None:
         name = call.arguments.get("skill") or call.arguments.get("command")
         return str(name).rpartition(":")[2].lstrip("/") if isinstance(name, str) else None
     reads = call.tool == "Read" or call.tool in SHELLS
-    match = _SKILL_FILE.search(command) if reads and not _CHANGES.search(command) else None
+    match = _SKILL_FILE.search(command) if reads and not _CHANGING_COMMAND.search(command) else None
     return match[1] if match else None
 
 

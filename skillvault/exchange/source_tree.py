@@ -231,7 +231,7 @@ def _link_paths(folder: str, links_by_target: Mapping[str, Sequence[str]]) -> tu
 
 
 def host_rank(folder: str) -> tuple[bool, bool]:
-    """Sort key: skills outside of a host's hidden folder first, then those for all hosts."""
+    """Sort key: skills outside of a host's hidden folder first, then skills for all hosts."""
     parts = folder.split("/")
     return (any(part.startswith(".") for part in parts), ".agents" not in parts)
 

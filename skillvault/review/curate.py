@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from skillvault.model.policy import Policy
 
 
-_OPTIONAL = ("domain", "created", "expires", "subject", "account", "retired", "trial")
+_OPTIONAL_KEYS = ("domain", "created", "expires", "subject", "account", "retired", "trial")
 _MAX_QUOTED = 60  # characters of a value that is quoted
 
 
@@ -53,7 +53,7 @@ def clean_skill(skill: Skill) -> Skill:
         new_skill = msgspec.convert(values, Skill)
     except msgspec.ValidationError as error:
         raise UsageError(f"{skill.name!s}: {error}; correct the value") from None
-    defaults = {key: None for key in _OPTIONAL if not getattr(new_skill, key)}
+    defaults = {key: None for key in _OPTIONAL_KEYS if not getattr(new_skill, key)}
     description = " ".join(new_skill.description.split())
     return msgspec.structs.replace(
         new_skill, **defaults, description=description, body=new_skill.body.strip()
@@ -149,7 +149,7 @@ class Curator:
         if shelf == "proposed":  # the store marks its skills
             result = msgspec.structs.replace(result, internal=True)
         check = partial(check_round_trip, skill=result)
-        return self._commit(change, now, dry=dry, check=check)
+        return self._commit([change], now, dry=dry, check=check)
 
     def approve(
         self,
@@ -225,8 +225,7 @@ class Curator:
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Withdraw a rejection: the skill waits again, and similar skills may be proposed."""
         skill = rejected_skills.read_rejected_skill(self._store, name.replace("_", "-"))
-        change = curate.forget(*skill)
-        return self._commit(change, now, dry=dry)
+        return self._commit([curate.forget(*skill)], now, dry=dry)
 
     def lint(self, name: str) -> "list[Finding] | None":
         """Return what a person should read before approving an installed skill.
@@ -341,9 +340,7 @@ class Curator:
         changes = [
             msgspec.structs.replace(change, commit_with=WHOLE) for change in (*edits, *decisions)
         ]
-        now = now or self._clock()
-        results = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
-        return run.Report(results)
+        return self._commit(changes, now, dry=dry)
 
     def _check_name_is_free(self, name: str, renamed: str | None = None) -> None:
         """Raise UsageError for an invalid name, or the name of another skill than `renamed`."""
@@ -376,8 +373,8 @@ class Curator:
     ) -> "run.Report":
         """Commit one decision about a skill; UncommittedEditError if a person is editing it.
 
-        `make_change` returns the change for a skill of the vault, `change_layer` for one of another
-        layer.
+        `make_change` returns the change for a skill of the vault, `change_layer` for a skill of
+        another layer.
         """
         if not dry:
             self._store.recover()
@@ -386,15 +383,17 @@ class Curator:
             change = change_layer(layer_skill.skill.name, self._store.head().policy)
         else:
             change = make_change(*self._find_skill(name))
-        return self._commit(change, now, dry=dry)
+        return self._commit([change], now, dry=dry)
 
     def _commit(
         self,
-        change: "Change",
+        changes: "Sequence[Change]",
         now: datetime | None,
         *,
         dry: bool,
         check: "Callable[[StagedChange], None] | None" = None,
     ) -> "run.Report":
+        if not changes:
+            return run.Report()
         now = now or self._clock()
-        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry, check=check))
+        return run.Report(commits.commit_changes(self._store, changes, now, dry=dry, check=check))

@@ -93,7 +93,7 @@ class FileMerge(Struct, frozen=True):
     conflicts: list[str]
 
     def with_merged_modes(self, published: Files) -> dict[str, bytes]:
-        """Return the files of the newer version with the executable bits of the merged ones."""
+        """Return the files of the newer version with the executable bits of the merged files."""
         return {
             path: Program(data) if isinstance(self.files.get(path), Program) else bytes(data)
             for path, data in published.items()

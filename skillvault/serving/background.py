@@ -381,7 +381,9 @@ def _current_facts(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
         for name, fact in facts.items()
         if fact.trust == "local"
         and name not in superseded_ids
-        and (name in runs or name not in makers)  # what a run made rests on those that still count
+        and (
+            name in runs or name not in makers
+        )  # a fact of a run needs a supporter that still counts
         and not is_contested(fact, runs.get(name, 0), opponents.get(name, 0))
     }
 

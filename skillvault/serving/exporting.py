@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class ExportReport(Struct, frozen=True):
     """The result of an export: its skills, best first, and the changes in its folder.
 
-    `changed` are skills of which a file was written. `cut` is the length to which descriptions were
+    `changed` are the skills with a written file. `cut` is the length to which descriptions were
     cut, None if all are whole. `written` and `removed` are paths below the folder. `left` are files
     that a person or another program wrote there.
     """
@@ -64,7 +64,7 @@ class Exporter:
         budget: int | None = None,
         dry: bool = False,
     ) -> ExportReport:
-        """Update a folder to the live skills of a domain and those without one, or to all.
+        """Update a folder to the live skills of a domain and of no domain, or to all skills.
 
         `budget` limits the characters that a host lists; the default is the limit of the host.
         Raise UsageError for an unknown format, and for a folder of the vault.

@@ -379,7 +379,7 @@ class Shelf:
 
     def follow(self, head: Staging) -> None:
         """Update the uses and the other layers in the index."""
-        self._folders.follow(head)  # before the uses, which ask for the names of all skills
+        self._folders.follow(head)  # before the uses, which need the names of all skills
         self.uses.count_uses(head)
         _index_tasks(head)
 

@@ -28,8 +28,8 @@ _SKILL_MARK = re.compile(r"<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n")
 _SKILL_LINE = re.compile(r"^- (?P<name>[a-z0-9-]+) \(`(?P<path>[^`\n]+)`\): ", re.MULTILINE)
 _MAX_DESCRIPTION = 300
 _NO_STATEMENT = "states nothing"
-_MAX_PASSAGE = 6000  # characters, of which a judge sees all
-_MAX_RULES = 200  # of one page, as a person reads each of them
+_MAX_PASSAGE = 6000  # characters that a judge sees
+_MAX_RULES = 200  # of one page, because a person reads each rule
 
 
 def has_sections(tree: SourceTree) -> bool:

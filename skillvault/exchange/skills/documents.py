@@ -23,7 +23,7 @@ _GUIDE = regex(
     r"|(?:runbooks?|playbooks?|how-?tos?|guidelines|conventions)/.*\.(?:md|markdown))$",
     re.IGNORECASE,
 )
-# The begin of a comment, or code, in which there are no comments.
+# The beginning of a comment, or a piece of code, where `<!--` begins no comment.
 _COMMENT_OR_CODE = re.compile(
     r"<!--"
     r"|^[ \t]*(?P<fence>`{3,}|~{3,})(?:.*?^[ \t]*(?P=fence)|.*\Z)"
@@ -109,7 +109,7 @@ def _remove_comments(text: str) -> str:
         if match[0] != "<!--":
             continue
         end = text.find("-->", position)
-        if end < 0:  # nor behind any later begin
+        if end < 0:  # no later comment ends either
             break
         parts.append(text[start : match.start()])
         start = position = end + len("-->")

@@ -107,7 +107,7 @@ def read_page(tree: SourceTree, path: str) -> bytes:
 
 
 def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
-    """Read the pages whose path fits, by path, without those that are too large."""
+    """Read the pages whose path fits, by path, without pages that are too large."""
     return dict(tree.read([p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]))
 
 
@@ -126,7 +126,7 @@ def write_folders(
     left_out: Sequence[OmittedSkill],
     part: ExportedPart = WHOLE,
 ) -> Export:
-    """Write the skills as folders below `root`; report the others and those that are left out."""
+    """Write the skills as folders below `root`; report skills that cannot be written."""
     units: dict[str, Mapping[str, bytes]] = {}
     omitted_skills: list[OmittedSkill] = []
     for skill in skills:

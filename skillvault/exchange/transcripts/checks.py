@@ -165,9 +165,9 @@ def _is_stopped(output: str, code: int | None) -> bool:
 def find_deciding_check(checks: Iterable[Check]) -> Check | None:
     """Return the deciding check of the last runs of each tool: a failed run, else the last.
 
-    A run with an unknown result replaces earlier ones, and so does one that passed without the
-    tests that had failed. If the last run of a tool was cut off, or the very last one could not
-    start, no passing run decides.
+    A run with an unknown result replaces earlier runs, and so does a run that passed without the
+    tests that had failed. No passing run decides if the last run of a tool was cut off, or the
+    very last run could not start.
     """
     runs: dict[str, Check] = {}
     has_started = True

@@ -1,4 +1,4 @@
-"""Lines of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
+"""Read the lines of a transcript of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
 
 A subagent's lines are among its parent's or below `<session>/subagents/`, with the prompt's id.
 Only its tool calls are read, because the parent's lines have its task and its answer. A session

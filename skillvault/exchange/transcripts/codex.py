@@ -1,4 +1,4 @@
-"""Lines of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
+"""Read the lines of a transcript of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
 
 Codex writes much twice, as an item and as an event. Only the items are read. A fork of older
 versions starts with a copy of its parent's lines, with the times of the parent or of the copying;

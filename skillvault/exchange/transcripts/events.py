@@ -1,4 +1,4 @@
-"""The events of a transcript and its header, the same for every client."""
+"""Define the events of a transcript and its header, the same for every client."""
 
 import hashlib
 from collections.abc import Mapping

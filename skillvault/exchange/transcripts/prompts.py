@@ -72,8 +72,8 @@ class PromptRun(Struct, kw_only=True):
     the prompt, with the model that answered. `reasoning` holds the messages before the first
     change, `claim` the last message. `skills` are the skills that the agent read, `commits` the
     short ids of its commits. `changes` has a few words for each call that changed something,
-    `files` the number of edits of each file. `commands` are commands that are no checks, with None
-    in the place of a check. `next_words` is what the user typed afterwards (None for nothing), and
+    `files` the number of edits of each file. `commands` are the other commands, with None in the
+    place of a check. `next_words` is what the user typed afterwards (None for nothing), and
     corrections typed during the work. `next_attended` is True in an attended session, False for a
     script, None if unknown. `later_ids` are the ids of prompts that only continued the task.
     `is_stale`: something changed after the last check. `has_untried_changes`: something changed
@@ -127,7 +127,7 @@ class PromptRun(Struct, kw_only=True):
 
     @property
     def is_command(self) -> bool:
-        """True if a command that is no check decides how the prompt ended."""
+        """True if another command than a check decides how the prompt ended."""
         return self.check is not None and self.check not in self.checks
 
     @property
@@ -239,7 +239,7 @@ class PromptTally:
             run.commits += _COMMIT_LINE.findall(result.text)[:1]
 
     def _judge_check(self, command: str, result: ToolResult) -> Check | None:
-        """Judge a command that ended; None if it is no check."""
+        """Judge the run of a check; None for another command."""
         tool = find_tool(command, self._patterns)
         if tool is None:
             return None

@@ -1,4 +1,4 @@
-"""A transcript as a stream of events: a line at a time, however long the file is."""
+"""Read a transcript as a stream of events, a line at a time, however long the file is."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ MAX_LINE_BYTES = 8 * 1024 * 1024  # bytes of a line that is read
 COMPRESSED = (".jsonl.zst", ".jsonl.gz")  # endings of transcripts that are not read
 _TYPE = "type "
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# The first key of a line, by which a line is found that begins within a truncated one.
+# The first key of a line; it finds a line that begins within a truncated line.
 _LINE_START = re.compile(rb'\{"(?:parentUuid|timestamp|type|sessionId|uuid|ordinal)":')
 _MAX_STARTS = 20
 _ESCAPE = re.compile(
@@ -29,7 +29,7 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _SESSION_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-_MAX_HEAD_LINES = 50  # lines by which a client is known
+_MAX_HEAD_LINES = 50  # lines that are read to recognize a client
 _Lines = ClaudeCodeLines | CodexLines
 _CLIENTS: tuple[type[_Lines], ...] = (ClaudeCodeLines, CodexLines)
 

@@ -195,7 +195,7 @@ _GO_ON = (
     r"(?: (?:please|with (?:it|that|this|the (?:rest|task|plan|work))|then|now|from there|bitte|吧"
     r"|the (?:task|work)|where you left off|until (?:it|they|the \w+|all|everything) .{1,40}))*"
 )
-# Words that ask to go on with the same task, alone in a prompt.
+# A prompt that only asks to go on with the task.
 _CONTINUATION = regex(
     rf"\W*(?:{_OPENERS}{_GO_ON}"
     r"|(?:yes|yep|yeah|sure|ja|sí|oui|y)(?:[,.! ]+(?:please|do|bitte|por favor))?)\W*",

@@ -1,4 +1,4 @@
-"""Read test reports in the Common Test Report Format (ctrf.io), one outcome a report.
+"""Read test reports in the Common Test Report Format (ctrf.io).
 
 The larger of the count in the summary and the number of listed tests is used, because some
 reporters list only failures and others leave the summary at zero.
@@ -6,37 +6,28 @@ reporters list only failures and others leave the summary at zero.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from skillvault.exchange.source_file import (
-    ReadResult,
     Section,
     drop_empty,
     file_label,
     parse_json,
     read_bytes,
-    record_label,
 )
 from skillvault.exchange.suite_report import (
     STATUSES,
     FailedTest,
     SuiteReport,
     common_value,
-    outcome_of,
 )
 from skillvault.model.records import Scalar
 
 # As milliseconds this is 1973, as seconds the year 5138: nothing real lies on the other side.
 _MILLISECONDS = 1e11
 _SHORT_NAMES = {"branch_name": "branch", "build_name": "build", "repository_name": "repository"}
-
-
-def read_ctrf(path: Path, domain: str | None) -> Iterator[ReadResult]:
-    """Read the report as one outcome."""
-    outcome = outcome_of(read_report(path), path, domain)
-    return iter([(record_label(path.stem, 1), outcome)])
 
 
 def read_report(path: Path) -> SuiteReport:

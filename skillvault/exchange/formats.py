@@ -19,6 +19,7 @@ from skillvault.exchange.source_file import (
     try_convert,
     unreadable_error,
 )
+from skillvault.exchange.suite_report import read_suite
 from skillvault.exchange.transcripts.reader import client_of
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.text.text import join_items
@@ -71,8 +72,8 @@ def _parse_outcome(line: bytes, path: Path, number: int, domain: str | None) -> 
 FORMATS: dict[str, OutcomeReader] = {
     "freqtrade": freqtrade.read_backtest,
     "harbor": harbor.read_trials,
-    "ctrf": ctrf.read_ctrf,
-    "junit": junit.read_junit,
+    "ctrf": partial(read_suite, ctrf.read_report),
+    "junit": partial(read_suite, junit.read_report),
     "jsonl": read_lines,
 }
 

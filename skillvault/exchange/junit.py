@@ -1,10 +1,10 @@
-"""Read JUnit XML of pytest, Surefire, Gradle and others, one outcome a report.
+"""Read test reports in JUnit XML of pytest, Surefire, Gradle and others.
 
 defusedxml parses the file and refuses every document type and entity.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,27 +13,20 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
 from skillvault.exchange.source_file import (
-    ReadResult,
     drop_empty,
     file_label,
     read_bytes,
-    record_label,
     time_of,
 )
-from skillvault.exchange.suite_report import FailedTest, SuiteReport, common_value, outcome_of
+from skillvault.exchange.suite_report import FailedTest, SuiteReport, common_value
 from skillvault.model.errors import BadInputError
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
-def read_junit(path: Path, domain: str | None) -> Iterator[ReadResult]:
-    """Read the report as one outcome."""
-    outcome = outcome_of(_read_report(path), path, domain)
-    return iter([(record_label(path.stem, 1), outcome)])
-
-
-def _read_report(path: Path) -> SuiteReport:
+def read_report(path: Path) -> SuiteReport:
+    """Read the counts, times and failures of a report."""
     root = _parse_root(path)
     # The tests are counted here, because the counts of a suite differ between tools.
     suites = [element for element in root.iter() if _tag(element) in ("testsuites", "testsuite")]

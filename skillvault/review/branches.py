@@ -62,8 +62,8 @@ def make_branches(
 ) -> BranchReport:
     """Make a branch for each proposal, take what reviewers pushed, and remove merged branches.
 
-    With `push` the branches are pushed, and merged branches are removed in the remote too. UsageError
-    without a remote.
+    With `push` the branches are pushed, and merged branches are removed in the remote too.
+    UsageError without a remote.
     """
     git, main = store.git, store.head().policy.branch
     upstream = upstream_of(git, main)

@@ -232,7 +232,11 @@ class Curator:
 
         None for any other skill.
         """
-        return installing.lint_waiting(self._store, name.replace("_", "-"))
+        head, name = self._store.head(), name.replace("_", "-")
+        skill = head.skills.proposed.get_many([name]).get(name)
+        if skill is None or skill.origin != "installed":
+            return None
+        return installing.lint_proposed(self._store, head, name)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Move a skill to archive/; add a skill of another layer to `shelf.hidden`."""

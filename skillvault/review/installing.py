@@ -72,15 +72,6 @@ def lint_incoming(files: Files, source_files: Files, findings: Iterable[Finding]
     return sorted([*findings, *lint.lint_files(new_files, secret_kinds)])
 
 
-def lint_waiting(store: Store, name: str) -> list[Finding] | None:
-    """Lint an installed skill that waits in proposed/; None for any other skill."""
-    head = store.head()
-    skill = head.skills.proposed.get_many([name]).get(name)
-    if skill is None or skill.origin != "installed":
-        return None
-    return lint_proposed(store, head, name)
-
-
 def lint_proposed(store: Store, head: Topics, name: str) -> list[Finding]:
     """Lint a skill in proposed/."""
     return lint.lint_files(folder_files(store.git, head, f"proposed/{name}"), secret_kinds)
@@ -663,11 +654,17 @@ def _was_removed(head: Topics, origin: Origin, name: str) -> bool:
 
 def _has_same_text(store: Store, head: Topics, skill: SourceSkill) -> bool:
     """Return True if a skill of the vault has the same text, as after an export and re-import."""
-    folder = (head.records.path_of(Ref("skill", skill.name)) or "").rpartition("/")[0]
-    local_files = folder_files(store.git, head, folder) if folder else {}
-    file_items = skill.folder.files.items()
-    has_same_files = all(local_files.get(path) == data for path, data in file_items if path != FILE)
-    return has_same_files and skill.has_text_of(head.skills.find(skill.name))
+    local_skill, path = head.skills.find(skill.name), head.records.path_of(Ref("skill", skill.name))
+    if local_skill is None or path is None:
+        return False
+    local_files = folder_files(store.git, head, path.rpartition("/")[0])
+    texts, local_texts = (
+        (value.description.split(), value.body.strip())
+        for value in (skill.folder.skill, local_skill)
+    )
+    other_files = {path: data for path, data in skill.folder.files.items() if path != FILE}
+    has_same_files = all(local_files.get(path) == data for path, data in other_files.items())
+    return has_same_files and texts == local_texts
 
 
 def _explain_no_update(head: Topics, name: str, shelf: str) -> str | None:

@@ -36,7 +36,7 @@ from skillvault.learning.install import Origin, digest_of
 from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, GitError, UsageError
-from skillvault.model.records import Problem, Skill
+from skillvault.model.records import Problem
 from skillvault.model.text import front_matter
 from skillvault.model.text.text import join_items
 from skillvault.vault.files import layout, redact
@@ -208,13 +208,6 @@ class SourceSkill(Struct, frozen=True):
     def name(self) -> str:
         """The name of the skill in its source."""
         return self.folder.skill.name
-
-    def has_text_of(self, skill: Skill | None) -> bool:
-        """Return True if a skill has the same text, as after an export and re-import."""
-        if skill is None:
-            return False
-        texts = (skill.description.split(), skill.body.strip())
-        return texts == (self.folder.skill.description.split(), self.folder.skill.body.strip())
 
     @property
     def notes(self) -> list[str]:

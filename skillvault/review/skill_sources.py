@@ -11,26 +11,12 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skillvault.exchange import fetch
+from skillvault.exchange import fetch, source_tree
 from skillvault.exchange.skills import agent_skills, agents_md, well_known
 from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
 from skillvault.exchange.skills.folders import DocumentRule, MemoryFact, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
-from skillvault.exchange.source_tree import (
-    SKILL_FILES,
-    SkillPaths,
-    SkippedFile,
-    SourceTree,
-    find_skills,
-    folder_tree,
-    follow_links,
-    host_rank,
-    path_outside_host,
-    path_without_skills,
-    read_skill_files,
-    scan_skills,
-    tree_of,
-)
+from skillvault.exchange.source_tree import SkillPaths, SkippedFile, SourceTree
 from skillvault.exchange.sources import REGISTRY, SkillSource
 from skillvault.learning.install import Origin, digest_of
 from skillvault.learning.next_version import FILE, Files, metadata_of
@@ -79,7 +65,7 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
     if source.kind == "git":
         with remote.fetch_files(source.url, source.ref) as files:
             tree = SourceTree(files.sizes, files.contents_of, files.unusable, files.links)
-            tree = follow_links(tree)
+            tree = source_tree.follow_links(tree)
             tree = without_secrets(tree) if source.is_private else tree
             yield _tree_contents(tree, source, version=files.commit)
     elif source.kind == "folder":
@@ -87,7 +73,7 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
         if not folder.is_dir():
             message = f"{source.url}: no folder; name the folder of a skill, or one above it"
             raise UsageError(message)
-        tree = without_secrets(folder_tree(folder))
+        tree = without_secrets(source_tree.folder_tree(folder))
         yield _tree_contents(tree, SkillSource("folder", str(folder)))
     elif source.kind == "clawhub":
         yield SourceContents([_release_offer(source, fetch.Fetcher(source.url).fetch)])
@@ -122,7 +108,7 @@ def _redact_file(data: bytes) -> bytes:
 
 
 def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> SourceContents:
-    scan = scan_skills(tree, source.folder)
+    scan = source_tree.scan_skills(tree, source.folder)
     return SourceContents(
         [_offer(tree, source, skill, version) for skill in scan.skills],
         passed_over=list(scan.passed_over),
@@ -136,7 +122,7 @@ def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: st
         name.removesuffix(".git"),
         source.skill_address(skill.folder, ""),
         version,
-        partial(read_skill_files, tree, skill),
+        partial(source_tree.read_skill_files, tree, skill),
         skill.folder,
         skill.links,
     )
@@ -169,14 +155,14 @@ def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents
 
 def _single_skill(files: Files) -> Files:
     """Return the files of the only skill in an archive; BadInputError for another count."""
-    tree = tree_of(files)
-    skills = find_skills(tree)
+    tree = source_tree.tree_of(files)
+    skills = source_tree.find_skills(tree)
     if len(skills) != 1:
         raise BadInputError(
             f"the archive holds {len(skills)} skills; one with a SKILL.md is expected",
             code="no-skill",
         )
-    return read_skill_files(tree, skills[0])
+    return source_tree.read_skill_files(tree, skills[0])
 
 
 # ── reading skills ───────────────────────────────────────────────────────────────────
@@ -217,7 +203,9 @@ class SourceSkill(Struct, frozen=True):
             for path, data in self.published.items()
             if agent_skills.is_pointer(data)
         ]
-        content = next(self.published[name] for name in SKILL_FILES if name in self.published)
+        content = next(
+            self.published[name] for name in source_tree.SKILL_FILES if name in self.published
+        )
         text = content.decode(errors="replace")
         if front_matter.has_front_matter(text) and front_matter.mend(text) != text:
             lines.append(f"{FILE}: its front matter was not valid YAML; values are put in quotes")
@@ -261,9 +249,9 @@ def merge_copies(skills: Iterable[SourceSkill], skipped: list[SkippedFile]) -> l
     """
     skill_by_digest: dict[str, SourceSkill] = {}
     paths: dict[tuple[str, ...], str] = {}
-    for skill in sorted(skills, key=lambda skill: host_rank(skill.path)):
+    for skill in sorted(skills, key=lambda skill: source_tree.host_rank(skill.path)):
         digest = skill.origin.digest
-        path = path_outside_host(skill.path)
+        path = source_tree.path_outside_host(skill.path)
         if copied := skill_by_digest.get(digest):
             copies, links = (*copied.copies, skill.path or "."), (*copied.links, *skill.links)
             skill_by_digest[digest] = replace(copied, copies=copies, links=links)
@@ -275,7 +263,7 @@ def merge_copies(skills: Iterable[SourceSkill], skipped: list[SkippedFile]) -> l
             skipped.append(SkippedFile(skill.skill_file, reason))
         else:
             skill_by_digest[digest] = skill
-            paths.setdefault(path or path_without_skills(skill.path), skill.path)
+            paths.setdefault(path or source_tree.path_without_skills(skill.path), skill.path)
     return list(skill_by_digest.values())
 
 
@@ -338,7 +326,7 @@ def read_path(path: Path, format_name: str | None, *, judged: bool = False) -> I
     format.
     """
     real_path = layout.real_path(path.expanduser())
-    real_path = real_path.parent if real_path.name in SKILL_FILES else real_path
+    real_path = real_path.parent if real_path.name in source_tree.SKILL_FILES else real_path
     tree = without_secrets(_path_tree(real_path))
     return _read_tree(tree, format_name or format_of(tree), real_path, str(path), judged=judged)
 
@@ -350,7 +338,7 @@ def read_page(url: str, *, judged: bool = False) -> ImportContents:
         message = f"{url}: a page of HTML; name the address of its Markdown"
         raise BadInputError(message, code="html")
     name = url.partition("?")[0].rstrip("/").rpartition("/")[2]
-    tree = without_secrets(tree_of({name: content}))
+    tree = without_secrets(source_tree.tree_of({name: content}))
     return _read_tree(tree, DOCUMENTS, None, url, judged=judged)
 
 
@@ -413,7 +401,7 @@ def explain_no_source(name: str, origin: Origin) -> str | None:
 
 def _path_tree(path: Path) -> SourceTree:
     if path.is_dir():
-        return folder_tree(path)
+        return source_tree.folder_tree(path)
     if not path.is_file():
         raise UsageError(f"{path}: no such file or folder; check the path")
     # Read only when its size is known to be allowed.

@@ -14,14 +14,8 @@ from msgspec.structs import replace
 
 from skillvault.inspect import lookup
 from skillvault.learning.sync.table import read_undecided
+from skillvault.model import errors
 from skillvault.model.change import Change, Join, Replacement, message_of
-from skillvault.model.errors import (
-    BranchMovedError,
-    GitError,
-    PausedError,
-    UsageError,
-    VaultBusyError,
-)
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.front_matter import with_key
 from skillvault.team.erase import find_retyped, refuse_erased_history
@@ -82,10 +76,10 @@ def sync_clones(
     store.follow()
     policy = store.staging.policy
     if reason := store.pause_reason(policy):
-        raise PausedError(f"paused: {reason}")
+        raise errors.PausedError(f"paused: {reason}")
     upstream = upstream_of(store.git, policy.branch)
     if upstream is None:
-        raise UsageError("the vault has no remote; run `git remote add origin URL`")
+        raise errors.UsageError("the vault has no remote; run `git remote add origin URL`")
     report = SyncReport(upstream.remote)
     _exchange(_Sync(store, upstream, now, report), take_over, pause)
     head = store.head()
@@ -116,7 +110,7 @@ def _exchange(sync: _Sync, take_over: bool, pause: _Pause) -> None:
             pause(random.uniform(0.5, 1) * _FIRST_PAUSE * 2**attempt)  # noqa: S311 (not a secret)
         try:
             remote_tip = sync.upstream.fetch()
-        except GitError as error:  # the commits wait for the next sync
+        except errors.GitError as error:  # the commits wait for the next sync
             sync.report.away = str(error)
             return
         reach("sync-fetched")
@@ -130,7 +124,7 @@ def _exchange(sync: _Sync, take_over: bool, pause: _Pause) -> None:
                 continue
         if _receive_and_push(sync, remote_tip):
             return
-    raise VaultBusyError(
+    raise errors.VaultBusyError(
         f"others pushed to {sync.upstream.remote} during each of {_MAX_ATTEMPTS} attempts; run "
         "`skillvault sync` again"
     )
@@ -140,7 +134,7 @@ def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
     """Merge the remote's commit and push; return False if another clone pushed first."""
     try:
         _receive(sync, remote_tip)
-    except BranchMovedError:
+    except errors.BranchMovedError:
         return False
     tip = sync.store.tip()
     if sync.report.problems or tip is None or tip == remote_tip:
@@ -176,10 +170,12 @@ def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
     git = sync.store.git
     name, parent = clone_name(git), remote_tip or sync.store.tip()
     if parent is None:
-        raise UsageError("the vault has no commit yet; run `skillvault init`")
+        raise errors.UsageError("the vault has no commit yet; run `skillvault init`")
     old_entry = git.entries(parent, [layout.VAULT_FILE]).get(layout.VAULT_FILE)
     if old_entry is None:
-        raise UsageError(f"the branch of {sync.upstream.remote} is not a vault; check the remote")
+        raise errors.UsageError(
+            f"the branch of {sync.upstream.remote} is not a vault; check the remote"
+        )
     content = with_key(git.blobs([old_entry.id])[old_entry.id], ("learner",), name, is_yaml=True)
     entry = Entry(old_entry.mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(git.objects.root(parent), {layout.VAULT_FILE: entry})

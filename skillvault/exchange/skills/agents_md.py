@@ -8,15 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from skillvault.exchange.skills import agent_skills, documents, rule_files
+from skillvault.exchange.skills import agent_skills, documents, folders, rule_files
 from skillvault.exchange.skills.agent_skills import FILE, slug_of
-from skillvault.exchange.skills.folders import (
-    DocumentRule,
-    TreeEntry,
-    TreeSkill,
-    read_page,
-    tree_skill,
-)
+from skillvault.exchange.skills.folders import DocumentRule, TreeEntry, TreeSkill
 from skillvault.exchange.source_tree import SkippedFile, SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem
@@ -61,7 +55,7 @@ def _read_pages(
     # A link comes after the page that it leads to, which may be none of these.
     for path in sorted(filter(fits, tree.sizes), key=lambda path: (path in tree.links, path)):
         try:
-            text = front_matter.text_of(read_page(tree, path))
+            text = front_matter.text_of(folders.read_page(tree, path))
             equal_path = path_by_text.setdefault(" ".join(text.split()), path)
             if equal_path != path:
                 yield SkippedFile(path, f"says the same as {equal_path}")
@@ -156,7 +150,7 @@ def _read_export(tree: SourceTree, path: str, block: str) -> Iterator[TreeEntry]
             files = tree.read([name for name in tree.sizes if name.startswith(folder)])
             files = {name.removeprefix(folder): data for name, data in files.items()}
             skill = agent_skills.read_skill(files, line["name"])
-            yield tree_skill(skill, folder.rstrip("/"), files, page=place)
+            yield folders.tree_skill(skill, folder.rstrip("/"), files, page=place)
 
 
 def _convert_sections(
@@ -171,4 +165,4 @@ def _convert_sections(
         front = {"name": section.name, "description": section.description, "metadata": metadata}
         content = front_matter.compose({k: v for k, v in front.items() if v}, section.text).encode()
         skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
-        yield tree_skill(skill, f"{path}#{name}", {FILE: content}, page=path)
+        yield folders.tree_skill(skill, f"{path}#{name}", {FILE: content}, page=path)

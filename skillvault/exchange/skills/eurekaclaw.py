@@ -11,21 +11,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills import agent_skills, folders
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.documents import is_instruction_file
-from skillvault.exchange.skills.folders import (
-    MemoryFact,
-    TreeEntry,
-    TreeSkill,
-    listing_size,
-    read_folders,
-    read_pages,
-    read_skill_pages,
-    select_fitting,
-    tree_skill,
-    write_folders,
-)
+from skillvault.exchange.skills.folders import MemoryFact, TreeEntry, TreeSkill
 from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import Export, ExportedPart, OutgoingSkill
@@ -53,13 +42,13 @@ _DEFAULT_CONFIDENCE = 0.8
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
     """Return True for EurekaClaw's keys or memories, or only flat files with front matter."""
-    memories = read_pages(tree, lambda path: bool(_MEMORY.search(path)))
+    memories = folders.read_pages(tree, lambda path: bool(_MEMORY.search(path)))
     if any(map(_CATEGORY.search, memories.values())):
         return True
-    if any(map(_KEYS.search, read_skill_pages(tree).values())):
+    if any(map(_KEYS.search, folders.read_skill_pages(tree).values())):
         return True
     is_flat = not find_skills(tree)
-    return is_flat and any(map(_has_front_matter, read_pages(tree, _is_flat_page).values()))
+    return is_flat and any(map(_has_front_matter, folders.read_pages(tree, _is_flat_page).values()))
 
 
 def _is_flat_page(path: str) -> bool:
@@ -72,7 +61,7 @@ def _has_front_matter(content: bytes) -> bool:
 
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
     """Yield every skill of a tree, of its folders and of flat files, and the facts of memories."""
-    for skill in read_folders(tree, folder, NAME, _add_description):
+    for skill in folders.read_folders(tree, folder, NAME, _add_description):
         if isinstance(skill, TreeSkill):
             # New counts make no new version.
             texts = {path: _text_part(path, data) for path, data in skill.published.items()}
@@ -80,14 +69,16 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
         else:
             yield skill
     skill_paths = {path for skill in find_skills(tree) for path in skill.paths}
-    flat_pages = read_pages(tree, lambda path: _is_flat_page(path) and path not in skill_paths)
+    flat_pages = folders.read_pages(
+        tree, lambda path: _is_flat_page(path) and path not in skill_paths
+    )
     for path, content in sorted(flat_pages.items()):
         if (memory := _MEMORY.search(path)) and _CATEGORY.search(content):
             yield _read_memory(path, memory["domain"], content)
         elif _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")
             flat_skill = agent_skills.read_skill({FILE: _add_description(content)}, stem, NAME)
-            yield tree_skill(flat_skill, path, {FILE: _text_part(FILE, content)})
+            yield folders.tree_skill(flat_skill, path, {FILE: _text_part(FILE, content)})
 
 
 def _read_memory(path: str, folder: str, content: bytes) -> MemoryFact | Problem:
@@ -126,8 +117,10 @@ def _add_description(content: bytes) -> bytes:
 
 def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
     """Write the skills with counts of their uses; without a budget, write all skills."""
-    skills, left_out = select_fitting(skills, budget, listing_size)
-    return write_folders(skills, ROOT, _write_counters, left_out=left_out, part=MANAGED_PART)
+    skills, left_out = folders.select_fitting(skills, budget, folders.listing_size)
+    return folders.write_folders(
+        skills, ROOT, _write_counters, left_out=left_out, part=MANAGED_PART
+    )
 
 
 def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:

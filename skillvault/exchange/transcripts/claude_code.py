@@ -13,16 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from skillvault.exchange.source_file import time_of
-from skillvault.exchange.transcripts.events import (
-    Event,
-    Header,
-    Interruption,
-    Prompt,
-    Remark,
-    ToolCall,
-    ToolResult,
-    message_id,
-)
+from skillvault.exchange.transcripts import events
 from skillvault.exchange.transcripts.words import CLAUDE_CODE as WORDS
 
 _IGNORED_LINES = WORDS.texts("ignored line")
@@ -56,12 +47,12 @@ class ClaudeCodeLines:
         kind = line.get("type")
         return isinstance(kind, str) and ("sessionId" in line or kind in _LINES_WITHOUT_SESSION)
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: events.Header) -> None:
         self._header = header
         self._ids: set[int] = set()
         self._prompt_count = 0
 
-    def events_of(self, line: Mapping[str, Any]) -> Iterator[Event] | None:
+    def events_of(self, line: Mapping[str, Any]) -> Iterator[events.Event] | None:
         """Return the events of a line; None for an unknown kind of line."""
         kind, message = line.get("type"), line.get("message")
         self._header.note(version=line.get("version"))
@@ -79,7 +70,7 @@ class ClaudeCodeLines:
 
     def _message_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any]
-    ) -> Iterator[Event]:
+    ) -> Iterator[events.Event]:
         self._note_header(line)
         at = _line_time(line)
         if line.get("isSidechain") is True:
@@ -112,27 +103,27 @@ class ClaudeCodeLines:
 
     def _subagent_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
-    ) -> Iterator[Event]:
+    ) -> Iterator[events.Event]:
         """Yield the tool calls of a subagent and their results."""
         for event in (*_agent_events(message, at), *_tool_results(line, message, at)):
-            if isinstance(event, ToolCall | ToolResult):
+            if isinstance(event, events.ToolCall | events.ToolResult):
                 yield replace(event, by_subagent=True)
 
     def _user_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
-    ) -> Iterator[Event]:
+    ) -> Iterator[events.Event]:
         """Yield the prompt in a line and the results of its tools."""
         yield from _tool_results(line, message, at)
         texts = [text for text in _texts(message) if text.strip()]
         for text in texts:
             if text.startswith(_INTERRUPTIONS):
-                yield Interruption(at)
+                yield events.Interruption(at)
             yield from _background_result(text, at)
         text = "\n".join(text for text in texts if not _is_client_text(text))
         if text and line.get("promptSource") not in _CLIENT_PROMPTS:
             yield self._convert_prompt(line, text, at)
 
-    def _added_prompt(self, line: Mapping[str, Any]) -> Prompt | None:
+    def _added_prompt(self, line: Mapping[str, Any]) -> events.Prompt | None:
         """Return the words that a person typed while the agent worked; None for other lines."""
         attachment = line.get("attachment")
         if not isinstance(attachment, Mapping) or attachment.get("type") not in _ADDED_PROMPTS:
@@ -153,15 +144,17 @@ class ClaudeCodeLines:
         prompt = self._convert_prompt({**line, "uuid": identity}, text, _line_time(line))
         return replace(prompt, is_midway=True)
 
-    def _convert_prompt(self, line: Mapping[str, Any], text: str, at: datetime | None) -> Prompt:
+    def _convert_prompt(
+        self, line: Mapping[str, Any], text: str, at: datetime | None
+    ) -> events.Prompt:
         self._prompt_count += 1
         source, prompt, uuid = (line.get(key) for key in ("promptSource", "promptId", "uuid"))
         position = _written_time(line) or self._prompt_count
-        return Prompt(
+        return events.Prompt(
             at,
             _PASTE.sub(r"\n\g<text>\n", text).strip(),
             id=prompt if isinstance(prompt, str) else None,
-            message=uuid if isinstance(uuid, str) else message_id(text, position),
+            message=uuid if isinstance(uuid, str) else events.message_id(text, position),
             attended=_attendance(line) if source is None or source in _TYPED else False,
             pasted_parts=tuple(match["text"] for match in _PASTE.finditer(text)),
         )
@@ -185,43 +178,43 @@ def _line_time(line: Mapping[str, Any]) -> datetime | None:
     return time_of(stamp) if (stamp := _written_time(line)) else None
 
 
-def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
+def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[events.Event]:
     for block in _blocks(message):
         if block.get("type") == "text":
-            yield Remark(at, str(block.get("text", "")))
+            yield events.Remark(at, str(block.get("text", "")))
         elif block.get("type") == "tool_use":
             arguments = block.get("input")
             mapping = arguments if isinstance(arguments, Mapping) else {}
-            yield ToolCall(at, str(block.get("id")), str(block.get("name")), mapping)
+            yield events.ToolCall(at, str(block.get("id")), str(block.get("name")), mapping)
 
 
 def _tool_results(
     line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
-) -> Iterator[ToolResult]:
+) -> Iterator[events.ToolResult]:
     prompt = line.get("promptId")
     for block in _blocks(message):
         if block.get("type") == "tool_result":
             yield _convert_result(block, at, prompt if isinstance(prompt, str) else None)
 
 
-def _background_result(text: str, at: datetime | None) -> Iterator[Event]:
+def _background_result(text: str, at: datetime | None) -> Iterator[events.Event]:
     match = _BACKGROUND_END.match(text)
     code = _END_CODE.search(match["told"].strip()) if match else None
     if match and code:
         has_failed = match["status"] == "failed"
-        yield ToolResult(at, match["call"], match["told"], has_failed, int(code[1]))
+        yield events.ToolResult(at, match["call"], match["told"], has_failed, int(code[1]))
 
 
 def _convert_result(
     block: Mapping[str, Any], at: datetime | None, prompt: str | None
-) -> ToolResult:
+) -> events.ToolResult:
     text = "\n".join(_texts(block))
     has_ended_well = block.get("is_error") is not True
     is_refused = not has_ended_well and text.startswith(_REFUSALS)
     has_failed = not has_ended_well and not is_refused
     code = _EXIT_CODE.match(text) if has_failed else None
     name = str(block.get("tool_use_id"))
-    return ToolResult(
+    return events.ToolResult(
         at,
         name,
         text[code.end() :].lstrip("\n") if code else text,

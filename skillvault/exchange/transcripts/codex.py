@@ -13,16 +13,7 @@ from uuid import UUID
 import msgspec
 
 from skillvault.exchange.source_file import time_of
-from skillvault.exchange.transcripts.events import (
-    Event,
-    Header,
-    Interruption,
-    Prompt,
-    Remark,
-    ToolCall,
-    ToolResult,
-    message_id,
-)
+from skillvault.exchange.transcripts import events
 from skillvault.exchange.transcripts.words import CODEX as WORDS
 
 _LINES = WORDS.texts("line")
@@ -55,7 +46,7 @@ class CodexLines:
         """Return True if this client wrote the line."""
         return line.get("type") in _LINES and isinstance(line.get("payload"), Mapping)
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: events.Header) -> None:
         self._header = header
         self._id: str | None = None  # of the rollout's own session
         self._begun_at: datetime | None = None
@@ -66,7 +57,7 @@ class CodexLines:
         self._messages: set[str] = set()
         self._prompt_count = 0
 
-    def events_of(self, line: Mapping[str, Any]) -> Iterator[Event] | None:
+    def events_of(self, line: Mapping[str, Any]) -> Iterator[events.Event] | None:
         """Return the events of a line; None for an unknown kind of line."""
         kind, payload = line.get("type"), line.get("payload")
         if kind not in _LINES | _IGNORED_LINES or not isinstance(payload, Mapping):
@@ -138,7 +129,9 @@ class CodexLines:
         is_known = self._header.attended is not None
         self._attended = (True if is_known else None) if is_typed else False
 
-    def _item_events(self, entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event] | None:
+    def _item_events(
+        self, entry: Mapping[str, Any], at: datetime | None
+    ) -> Iterator[events.Event] | None:
         kind = entry.get("type")
         if kind == "message":
             return self._message_events(entry, at)
@@ -153,19 +146,21 @@ class CodexLines:
     def _is_helper(self) -> bool:
         return self._header.parent is not None
 
-    def _message_events(self, entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
+    def _message_events(
+        self, entry: Mapping[str, Any], at: datetime | None
+    ) -> Iterator[events.Event]:
         if self._is_helper:
             return
         content = entry.get("content")
         parts = content if isinstance(content, list) else []
         texts = [str(part.get("text", "")) for part in parts if isinstance(part, Mapping)]
         if entry.get("role") == "assistant":
-            yield from (Remark(at, text) for text in texts)
+            yield from (events.Remark(at, text) for text in texts)
         if entry.get("role") != "user":
             return
         metadata = entry.get("internal_chat_message_metadata_passthrough")
         if any(text.lstrip().startswith(_INTERRUPTIONS) for text in texts):
-            yield Interruption(at)
+            yield events.Interruption(at)
         if _provenance(metadata) in _CLIENT_PROMPTS:
             return
         text = "\n".join(t for t in texts if t.strip() and not _CLIENT_TEXT.match(t))
@@ -174,17 +169,17 @@ class CodexLines:
 
     def _prompt_events(
         self, entry: Mapping[str, Any], text: str, at: datetime | None
-    ) -> Iterator[Event]:
+    ) -> Iterator[events.Event]:
         """Yield the prompt of a turn; what a person adds during the turn belongs to it."""
         turn = _turn_of(entry)
         message = _text(entry, "id") or turn
         self._prompt_count += 1
-        message = message or message_id(text, at.isoformat() if at else self._prompt_count)
+        message = message or events.message_id(text, at.isoformat() if at else self._prompt_count)
         is_known = message in self._messages or (turn is not None and turn == self._turn)
         self._messages.add(message)
         self._turn = turn
         if not is_known:
-            yield Prompt(at, text, id=turn, message=message, attended=self._attended)
+            yield events.Prompt(at, text, id=turn, message=message, attended=self._attended)
 
 
 def _text(values: Mapping[str, Any], key: str) -> str | None:
@@ -229,17 +224,21 @@ def _uuid_time(name: str | None) -> datetime | None:
     )
 
 
-def _convert_call(entry: Mapping[str, Any], at: datetime | None, *, by_subagent: bool) -> ToolCall:
+def _convert_call(
+    entry: Mapping[str, Any], at: datetime | None, *, by_subagent: bool
+) -> events.ToolCall:
     arguments = _parse_mapping(entry.get("arguments")) or _parse_mapping(entry.get("action"))
     if not arguments and isinstance(entry.get("input"), str):
         arguments = {"input": entry["input"]}
     tool = str(entry.get("name") or "shell")
-    return ToolCall(at, str(entry.get("call_id") or entry.get("id")), tool, arguments, by_subagent)
+    return events.ToolCall(
+        at, str(entry.get("call_id") or entry.get("id")), tool, arguments, by_subagent
+    )
 
 
 def _convert_output(
     entry: Mapping[str, Any], at: datetime | None, prompt: str | None
-) -> ToolResult:
+) -> events.ToolResult:
     output = entry.get("output")
     parts = _parse_mapping(output)
     text = str(parts.get("output") or parts.get("content") or output or "")
@@ -252,7 +251,7 @@ def _convert_output(
     start = _OUTPUT.search(text[:1000])
     shown_text = text[start.end() :] if start else text
     session = _RUNNING.search(text[: start.start()]) if start and code is None else None
-    return ToolResult(
+    return events.ToolResult(
         at,
         str(entry.get("call_id")),
         shown_text,

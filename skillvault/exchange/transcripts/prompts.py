@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.exchange.suite_report import printable
+from skillvault.exchange.transcripts import events, extract
 from skillvault.exchange.transcripts.checks import (
     Check,
     find_deciding_check,
@@ -22,23 +23,6 @@ from skillvault.exchange.transcripts.checks import (
     judge_command,
     last_failure,
     last_repair,
-)
-from skillvault.exchange.transcripts.events import (
-    Event,
-    Header,
-    Interruption,
-    Prompt,
-    Remark,
-    ToolCall,
-    ToolResult,
-)
-from skillvault.exchange.transcripts.extract import (
-    SHELLS,
-    command_of,
-    describe_call,
-    edited_files,
-    store_latest,
-    tail_of,
 )
 from skillvault.exchange.transcripts.reader import Transcript, helper_files
 from skillvault.exchange.transcripts.subjects import continues_task
@@ -84,7 +68,7 @@ class PromptRun(Struct, kw_only=True):
     text: str
     at: datetime | None
     message: str = ""
-    header: Header = field(default_factory=Header)
+    header: events.Header = field(default_factory=events.Header)
     ended_at: datetime | None = None
     remarks: list[str] = field(default_factory=list)
     claim: str = ""
@@ -154,30 +138,30 @@ class PromptTally:
         self._calls: OrderedDict[str, _Call] = OrderedDict()
         self._running: OrderedDict[str, _Call] = OrderedDict()
 
-    def open_run(self, event: Prompt) -> PromptRun:
+    def open_run(self, event: events.Prompt) -> PromptRun:
         """Start the record of a new prompt."""
         text = self._clean_text(event.text, _MAX_TASK)
         return PromptRun(id=event.id, text=text, at=event.at, message=event.message)
 
-    def note_event(self, event: Event, run: PromptRun) -> None:
+    def note_event(self, event: events.Event, run: PromptRun) -> None:
         """Add an event to the record of its prompt; a new prompt may continue the task."""
         times = filter(None, (event.at, run.ended_at))  # a copy may have another order
         run.ended_at = max(times, default=None)
         match event:
-            case Remark(text=text) if text.strip():
+            case events.Remark(text=text) if text.strip():
                 run.claim = self._clean_text(text, _MAX_CLAIM)
                 if not run.has_changed and sum(map(len, run.remarks)) < _MAX_REASONING:
                     run.remarks.append(run.claim)
-            case ToolCall():
+            case events.ToolCall():
                 self._begin_call(event, run)
-            case ToolResult():
+            case events.ToolResult():
                 self._finish_call(event)
-            case Interruption():
+            case events.Interruption():
                 run.is_interrupted = True
-            case Prompt(is_midway=True):
+            case events.Prompt(is_midway=True):
                 if read_reaction(event.typed_text, run.claim).is_correction:
                     run.add_words(event.typed_text, event.attended)
-            case Prompt(id=name):
+            case events.Prompt(id=name):
                 run.is_interrupted = False
                 run.later_ids += [name] if name else []
 
@@ -186,12 +170,16 @@ class PromptTally:
         commands: dict[str, str] = {}
         checks: dict[str, list[Check]] = {}
         for event in Transcript(path):
-            if isinstance(event, ToolCall) and event.tool in SHELLS and len(commands) < _MAX_OPEN:
-                commands[event.id] = command_of(event.arguments)
-            elif isinstance(event, ToolResult) and (event.running_name or event.is_refused):
+            if (
+                isinstance(event, events.ToolCall)
+                and event.tool in extract.SHELLS
+                and len(commands) < _MAX_OPEN
+            ):
+                commands[event.id] = extract.command_of(event.arguments)
+            elif isinstance(event, events.ToolResult) and (event.running_name or event.is_refused):
                 commands.pop(event.id, None)  # only the parent sees its end, or it never began
             elif (
-                isinstance(event, ToolResult)
+                isinstance(event, events.ToolResult)
                 and event.prompt
                 and event.id in commands
                 and (check := self._judge_check(commands.pop(event.id), event))
@@ -200,50 +188,52 @@ class PromptTally:
                 checks[event.prompt] = [*earlier_checks, check][-_MAX_ENTRIES:]
         return checks
 
-    def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
-        command = command_of(call.arguments)
+    def _begin_call(self, call: events.ToolCall, run: PromptRun) -> None:
+        command = extract.command_of(call.arguments)
         running_call = self._running.get(str(call.arguments.get("session_id")))
         polled_call = running_call if call.tool == _POLL_TOOL else None
         latest_call = polled_call or _Call(call.tool, command, run)
-        store_latest(self._calls, call.id, latest_call, _MAX_OPEN)
-        if call.tool in _EDIT_TOOLS or (call.tool in SHELLS and _CHANGING_COMMAND.search(command)):
+        extract.store_latest(self._calls, call.id, latest_call, _MAX_OPEN)
+        if call.tool in _EDIT_TOOLS or (
+            call.tool in extract.SHELLS and _CHANGING_COMMAND.search(command)
+        ):
             run.has_changed = True
             run.is_stale = bool(run.checks)
             run.has_untried_changes = True
             if len(run.changes) < _MAX_CHANGES:
-                run.changes.append(describe_call(call, self._clean))
-            for file in edited_files(call) if call.tool in _EDIT_TOOLS else ():
+                run.changes.append(extract.describe_call(call, self._clean))
+            for file in extract.edited_files(call) if call.tool in _EDIT_TOOLS else ():
                 if file in run.files or len(run.files) < _MAX_ENTRIES:
                     run.files[file] = run.files.get(file, 0) + 1
         skill = _find_skill(call, command)
         if skill and skill not in run.skills and len(run.skills) < _MAX_ENTRIES:
             run.skills.append(skill)
 
-    def _finish_call(self, result: ToolResult) -> None:
+    def _finish_call(self, result: events.ToolResult) -> None:
         call = self._calls.pop(result.id, None) or self._running.pop(result.id, None)
-        if call is None or call.tool not in SHELLS or result.is_refused:
+        if call is None or call.tool not in extract.SHELLS or result.is_refused:
             return
         if result.running_name:
-            store_latest(self._running, result.running_name, call, _MAX_OPEN)
+            extract.store_latest(self._running, result.running_name, call, _MAX_OPEN)
             return
         run = call.prompt
         if check := self._judge_check(call.command, result):
             run.checks = [*run.checks, check][-_MAX_ENTRIES:]
             run.commands.append(None)
             run.is_stale = run.has_untried_changes = False
-        elif attempt := judge_command(call.command, tail_of(result.text), result.exit_code):
+        elif attempt := judge_command(call.command, extract.tail_of(result.text), result.exit_code):
             run.commands.append(self._clean_command(attempt))
             run.has_untried_changes = False
         run.commands = run.commands[-_MAX_ENTRIES:]
         if "git commit" in call.command and not result.is_error and len(run.commits) < _MAX_ENTRIES:
             run.commits += _COMMIT_LINE.findall(result.text)[:1]
 
-    def _judge_check(self, command: str, result: ToolResult) -> Check | None:
+    def _judge_check(self, command: str, result: events.ToolResult) -> Check | None:
         """Judge the run of a check; None for another command."""
         tool = find_tool(command, self._patterns)
         if tool is None:
             return None
-        output = self._clean_output(tail_of(result.text))
+        output = self._clean_output(extract.tail_of(result.text))
         clean_command = self._clean_text(command, _MAX_TASK)
         return judge_check(clean_command, tool, output, code=result.exit_code, at=result.at)
 
@@ -280,7 +270,7 @@ class PromptReader:
         current: PromptRun | None = None
         messages: set[str] = set()
         for event in self.transcript:
-            if not isinstance(event, Prompt) or event.is_midway:
+            if not isinstance(event, events.Prompt) or event.is_midway:
                 if current is not None:
                     self._tally.note_event(event, current)
                     current.header.model = self.header.model
@@ -302,7 +292,7 @@ class PromptReader:
         if current is not None:
             yield self._add_subagent_checks(current)
 
-    def _open_run(self, event: Prompt) -> PromptRun:
+    def _open_run(self, event: events.Prompt) -> PromptRun:
         run = self._tally.open_run(event)
         run.header = replace(self.header)
         return run
@@ -317,12 +307,12 @@ class PromptReader:
         return run
 
 
-def _find_skill(call: ToolCall, command: str) -> str | None:
+def _find_skill(call: events.ToolCall, command: str) -> str | None:
     """Find the skill that a call reads, by the Skill tool or by its SKILL.md."""
     if call.tool == "Skill":
         name = call.arguments.get("skill") or call.arguments.get("command")
         return str(name).rpartition(":")[2].lstrip("/") if isinstance(name, str) else None
-    reads = call.tool == "Read" or call.tool in SHELLS
+    reads = call.tool == "Read" or call.tool in extract.SHELLS
     match = _SKILL_FILE.search(command) if reads and not _CHANGING_COMMAND.search(command) else None
     return match[1] if match else None
 

@@ -10,13 +10,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from skillvault.exchange.source_file import (
-    Section,
-    drop_empty,
-    file_label,
-    parse_json,
-    read_bytes,
-)
+from skillvault.exchange import source_file
+from skillvault.exchange.source_file import Section, drop_empty, file_label
 from skillvault.exchange.suite_report import (
     STATUSES,
     FailedTest,
@@ -32,7 +27,10 @@ _SHORT_NAMES = {"branch_name": "branch", "build_name": "build", "repository_name
 
 def read_report(path: Path) -> SuiteReport:
     """Read the counts, times and failures of a report."""
-    root = Section.of(parse_json(read_bytes(path), file_label(path)), file_label(path))
+    root = Section.of(
+        source_file.parse_json(source_file.read_bytes(path), file_label(path)),
+        file_label(path),
+    )
     run = root.section("results")
     tests = [
         Section.of(test, run.file, run.path(f"tests[{index}]"))

@@ -9,16 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skillvault.exchange import ctrf, freqtrade, harbor, junit
-from skillvault.exchange.source_file import (
-    OutcomeReader,
-    ReadResult,
-    file_label,
-    parse_json,
-    record_label,
-    try_convert,
-    unreadable_error,
-)
+from skillvault.exchange import ctrf, freqtrade, harbor, junit, source_file
+from skillvault.exchange.source_file import ReadResult, file_label
 from skillvault.exchange.suite_report import read_suite
 from skillvault.exchange.transcripts.reader import client_of
 from skillvault.model.errors import BadInputError, UsageError
@@ -34,8 +26,9 @@ def read_lines(path: Path, domain: str | None) -> Iterator[ReadResult]:
             code="wrong-type",
         )
     outcomes = [
-        try_convert(
-            record_label(path.stem, number), partial(_parse_outcome, line, path, number, domain)
+        source_file.try_convert(
+            source_file.record_label(path.stem, number),
+            partial(_parse_outcome, line, path, number, domain),
         )
         for number, line in _read_numbered_lines(path)
     ]
@@ -55,12 +48,12 @@ def _read_numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if line.strip():
                     yield number, line
     except OSError as error:
-        raise unreadable_error(path, error) from None
+        raise source_file.unreadable_error(path, error) from None
 
 
 def _parse_outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[str, Any]:
     origin = f"{file_label(path)}: line {number}"
-    value = parse_json(line, origin, line=number)
+    value = source_file.parse_json(line, origin, line=number)
     if not isinstance(value, dict):
         message = f"{origin}: expected one JSON object; write one outcome as {{...}} on a line"
         raise BadInputError(message, code="wrong-type", line=number)
@@ -69,7 +62,7 @@ def _parse_outcome(line: bytes, path: Path, number: int, domain: str | None) -> 
     return value
 
 
-FORMATS: dict[str, OutcomeReader] = {
+FORMATS: dict[str, source_file.OutcomeReader] = {
     "freqtrade": freqtrade.read_backtest,
     "harbor": harbor.read_trials,
     "ctrf": partial(read_suite, ctrf.read_report),

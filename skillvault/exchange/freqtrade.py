@@ -13,16 +13,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from skillvault.exchange.source_file import (
-    ReadResult,
-    Section,
-    drop_empty,
-    file_label,
-    parse_json,
-    read_bytes,
-    record_label,
-    try_convert,
-)
+from skillvault.exchange import source_file
+from skillvault.exchange.source_file import ReadResult, Section, drop_empty, file_label
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import SCORE_TOLERANCE
 from skillvault.model.records import Scalar, stamp
@@ -60,7 +52,7 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Read
             number += 1
             key = strategy.path(f"trades[{index}]")
             convert = partial(_outcome, trade, run, strategy.file, key)
-            yield try_convert(record_label(stem, number), convert)
+            yield source_file.try_convert(source_file.record_label(stem, number), convert)
 
 
 # ── the file ─────────────────────────────────────────────────────────────────────────
@@ -69,8 +61,8 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Read
 def _read_stats(path: Path) -> Section:
     """Read the file's statistics; freqtrade writes NaN for a missing figure."""
     name = file_label(path)
-    content = _read_archive(path) if zipfile.is_zipfile(path) else read_bytes(path)
-    stats = Section.of(parse_json(content, name, nan_is_absent=True), name)
+    content = _read_archive(path) if zipfile.is_zipfile(path) else source_file.read_bytes(path)
+    stats = Section.of(source_file.parse_json(content, name, nan_is_absent=True), name)
     if not stats.section("strategy").values:
         raise BadInputError(
             f"{name}: strategy: missing; expected the strategies of a backtest; give the file "

@@ -10,18 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skillvault.exchange import ctrf
-from skillvault.exchange.source_file import (
-    ReadResult,
-    Section,
-    drop_empty,
-    file_label,
-    parse_json,
-    read_bytes,
-    record_label,
-    try_convert,
-    unreadable_error,
-)
+from skillvault.exchange import ctrf, source_file
+from skillvault.exchange.source_file import ReadResult, Section, drop_empty, file_label
 from skillvault.exchange.suite_report import failing_assertion, outcome_of, task_of
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Scalar, stamp
@@ -47,8 +37,9 @@ def read_trials(path: Path, domain: str | None) -> Iterator[ReadResult]:
             code="missing-key",
         )
     return (
-        try_convert(
-            record_label(folder.absolute().name, number), partial(_read_trial, folder, domain)
+        source_file.try_convert(
+            source_file.record_label(folder.absolute().name, number),
+            partial(_read_trial, folder, domain),
         )
         for number, folder in enumerate(trials, start=1)
     )
@@ -56,9 +47,9 @@ def read_trials(path: Path, domain: str | None) -> Iterator[ReadResult]:
 
 def _read_file(path: Path, domain: str | None) -> Iterator[ReadResult]:
     if path.name == "ctrf.json":
-        return iter([(record_label(path.stem, 1), _read_report_outcome(path, domain))])
+        return iter([(source_file.record_label(path.stem, 1), _read_report_outcome(path, domain))])
     name = path.absolute().parent.name if path.name == "result.json" else path.stem
-    return iter([(record_label(name, 1), _read_outcome(path, domain))])
+    return iter([(source_file.record_label(name, 1), _read_outcome(path, domain))])
 
 
 def _read_trial(folder: Path, domain: str | None) -> dict[str, Any]:
@@ -83,7 +74,7 @@ def _find_trials(folder: Path, depth: int) -> Iterator[Path]:
         try:
             folders = sorted(p for p in folder.iterdir() if p.is_dir() and not p.is_symlink())
         except OSError as error:
-            raise unreadable_error(folder, error) from None
+            raise source_file.unreadable_error(folder, error) from None
         for child in folders:
             yield from _find_trials(child, depth - 1)
 
@@ -100,7 +91,10 @@ def _is_trial(folder: Path) -> bool:
 
 
 def _read_section(path: Path) -> Section:
-    return Section.of(parse_json(read_bytes(path), file_label(path)), file_label(path))
+    return Section.of(
+        source_file.parse_json(source_file.read_bytes(path), file_label(path)),
+        file_label(path),
+    )
 
 
 # ── a trial ──────────────────────────────────────────────────────────────────────────

@@ -15,13 +15,8 @@ from skillvault.model.errors import UsageError
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.html_table import markdown_table
 from skillvault.review.review import WaitingSkill
-from skillvault.team.proposal_refs import (
-    BranchCleanup,
-    read_tips,
-    remove_merged,
-    request_url,
-    take_edits,
-)
+from skillvault.team import proposal_refs
+from skillvault.team.proposal_refs import BranchCleanup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.objects import Entry, mode_of
@@ -71,8 +66,12 @@ def make_branches(
         if upstream is None:
             raise UsageError("the vault has no remote; run `git remote add origin URL`")
         upstream.fetch()
-    merged = remove_merged(git, main, [skill.name for skill in waiting], upstream if push else None)
-    merged.left |= take_edits(git, read_tips(git, upstream.remote if upstream else None))
+    merged = proposal_refs.remove_merged(
+        git, main, [skill.name for skill in waiting], upstream if push else None
+    )
+    merged.left |= proposal_refs.take_edits(
+        git, proposal_refs.read_tips(git, upstream.remote if upstream else None)
+    )
     branches: list[ProposalBranch] = []
     for skill in waiting:
         try:
@@ -89,7 +88,9 @@ def _push(upstream: Upstream, branch: ProposalBranch, cleanup: BranchCleanup) ->
         return branch
     if upstream.push_proposal(branch.branch) == "outrun":
         cleanup.left[branch.branch] = "somebody pushed to it a moment ago; run the command again"
-    return replace(branch, url=request_url(upstream.address, branch.branch, upstream.branch))
+    return replace(
+        branch, url=proposal_refs.request_url(upstream.address, branch.branch, upstream.branch)
+    )
 
 
 def _make_branch(

@@ -28,13 +28,7 @@ from skillvault.model.errors import BadInputError, GitError, UncommittedEditErro
 from skillvault.model.records import Correction, Fact, Link, Problem, Ref
 from skillvault.model.text.text import join_items, pluralize
 from skillvault.review import commits, skill_sources
-from skillvault.review.skill_sources import (
-    SourceContents,
-    SourceSkill,
-    open_source,
-    problem_of,
-    read_offers,
-)
+from skillvault.review.skill_sources import SourceSkill
 from skillvault.sessions.transcripts import CODING, repository_of
 from skillvault.vault import setup
 from skillvault.vault.commit import marks
@@ -303,7 +297,7 @@ class Installer:
             try:
                 installation.update(name, origin_by_name[name], is_named=name in names)
             except (BadInputError, GitError, UsageError) as error:
-                installation.report.problems.append(problem_of(name, error))
+                installation.report.problems.append(skill_sources.problem_of(name, error))
         return installation.report
 
     def seeds(
@@ -585,9 +579,9 @@ class _Installation:
     def _newer_version(self, name: str, origin: Origin) -> SourceSkill | None:
         registry = origin.registry or REGISTRY
         source = parse_source(origin.url, registry=registry, is_folder=origin.url.startswith("/"))
-        with open_source(source) as contents:
+        with skill_sources.open_source(source) as contents:
             contents.offers = [offer for offer in contents.offers if offer.url == origin.url]
-            skill = next(iter(read_offers(contents, registry)), None)
+            skill = next(iter(skill_sources.read_offers(contents, registry)), None)
         if skill is None:
             message = f"{origin.url} no longer has it; it stays as it is"
             self.report.problems += contents.problems or [Problem(name, None, "gone", message)]
@@ -623,11 +617,11 @@ def _repository_of(path: Path) -> str | None:
 
 def _skills_of(
     source: SkillSource, names: Sequence[str]
-) -> tuple[list[SourceSkill], SourceContents]:
+) -> tuple[list[SourceSkill], skill_sources.SourceContents]:
     """Return the skills of a source that are named or offered, and the rest of the source."""
-    with open_source(source) as contents:
+    with skill_sources.open_source(source) as contents:
         registry = source.url if source.kind == "clawhub" else REGISTRY
-        skills = read_offers(contents, registry)
+        skills = skill_sources.read_offers(contents, registry)
     is_complete = not contents.problems
     chosen = skill_sources.choose_skills(
         skills, names, contents.passed_over, is_complete=is_complete

@@ -10,14 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.inspect import lookup
-from skillvault.learning import corrections
-from skillvault.learning.fact_review import (
-    day_of,
-    due_facts,
-    keep_change,
-    next_review,
-    retire_change,
-)
+from skillvault.learning import corrections, fact_review
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import versions
 from skillvault.loop import run
@@ -118,8 +111,8 @@ class FactMemory:
     def due(self, now: datetime | None = None) -> list[Fact]:
         """Return the facts that you were to review by now, the longest overdue first."""
         facts = self._store.head().facts
-        names = facts.due(day_of(now or self._clock()))
-        return due_facts(facts.get_many(names).values(), facts.superseded_ids(names))
+        names = facts.due(fact_review.day_of(now or self._clock()))
+        return fact_review.due_facts(facts.get_many(names).values(), facts.superseded_ids(names))
 
     def keep(
         self,
@@ -132,9 +125,9 @@ class FactMemory:
     ) -> "run.Report":
         """Keep a fact for another period, or until a day, with another `text` if given."""
         fact, path = self._valid_fact(name)
-        day = review_by or next_review(fact, now or self._clock())
+        day = review_by or fact_review.next_review(fact, now or self._clock())
         new_text = redact.redact_value(text.strip())
-        return self._decide(keep_change(fact, path, day, new_text), now, dry=dry)
+        return self._decide(fact_review.keep_change(fact, path, day, new_text), now, dry=dry)
 
     def retire(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
@@ -148,7 +141,7 @@ class FactMemory:
         links = (*head.links.by_source(refs), *head.links.by_target(refs))
         paths = [path for ref in refs if (path := head.records.path_of(ref))]
         paths += dict.fromkeys(f"{LINK}{link.id}" for link in links)
-        change = retire_change(facts[0], paths, redact.redact_value(reason))
+        change = fact_review.retire_change(facts[0], paths, redact.redact_value(reason))
         return self._decide(change, now, dry=dry)
 
     def add_fact(

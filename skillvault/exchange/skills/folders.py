@@ -5,16 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skillvault.exchange import source_tree
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.source_tree import (
-    SKILL_FILES,
-    SkippedFile,
-    SourceTree,
-    find_skills,
-    read_skill_files,
-    scan_skills,
-)
+from skillvault.exchange.source_tree import SkippedFile, SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import WHOLE, Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
@@ -72,17 +66,20 @@ def read_folders(
 
     `adapt` changes the SKILL.md before it is read.
     """
-    scan = scan_skills(tree)
+    scan = source_tree.scan_skills(tree)
     yield from scan.passed_over
     for skill_paths in scan.skills:
         try:
-            published = read_skill_files(tree, skill_paths)
+            published = source_tree.read_skill_files(tree, skill_paths)
         except BadInputError as error:
             yield Problem(skill_paths.folder or folder, error.key, error.code, error.message)
             continue
         files = published
         if adapt is not None:
-            files = {p: adapt(data) if p in SKILL_FILES else data for p, data in published.items()}
+            files = {
+                p: adapt(data) if p in source_tree.SKILL_FILES else data
+                for p, data in published.items()
+            }
         name = skill_paths.folder.rpartition("/")[2] or folder
         skill = agent_skills.read_skill(files, name, origin)
         page = f"{skill_paths.folder}/{FILE}".lstrip("/")
@@ -113,8 +110,10 @@ def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes
 
 def read_skill_pages(tree: SourceTree) -> dict[str, bytes]:
     """Read the SKILL.md of each skill, by path."""
-    folders = {skill.folder for skill in find_skills(tree)}
-    pages = {f"{folder}/{name}".lstrip("/") for folder in folders for name in SKILL_FILES}
+    folders = {skill.folder for skill in source_tree.find_skills(tree)}
+    pages = {
+        f"{folder}/{name}".lstrip("/") for folder in folders for name in source_tree.SKILL_FILES
+    }
     return read_pages(tree, pages.__contains__)
 
 

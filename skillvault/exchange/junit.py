@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
-from skillvault.exchange.source_file import (
-    drop_empty,
-    file_label,
-    read_bytes,
-    time_of,
-)
+from skillvault.exchange import source_file
+from skillvault.exchange.source_file import drop_empty, file_label
 from skillvault.exchange.suite_report import FailedTest, SuiteReport, common_value
 from skillvault.model.errors import BadInputError
 
@@ -49,7 +45,7 @@ def _parse_root(path: Path) -> "Element":
     """Parse the document; BadInputError for a file that is not a JUnit report."""
     name = file_label(path)
     try:
-        root: Element = fromstring(read_bytes(path), forbid_dtd=True)
+        root: Element = fromstring(source_file.read_bytes(path), forbid_dtd=True)
     except DefusedXmlException:
         message = f"{name}: declares a document type or entities, which are not read; remove them"
         raise BadInputError(message, code="xml-entities") from None
@@ -154,7 +150,7 @@ def _suite_start(suite: "Element", path: Path) -> datetime | None:
     text = suite.get("timestamp")
     if not text:
         return None
-    start = time_of(text)
+    start = source_file.time_of(text)
     if start is None:
         raise _attribute_error(path, "timestamp", "a time such as 2026-11-20T10:15:00Z", text)
     return start

@@ -14,16 +14,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.exchange.suite_report import printable
-from skillvault.exchange.transcripts import events, extract
-from skillvault.exchange.transcripts.checks import (
-    Check,
-    find_deciding_check,
-    find_tool,
-    judge_check,
-    judge_command,
-    last_failure,
-    last_repair,
-)
+from skillvault.exchange.transcripts import checks, events, extract
+from skillvault.exchange.transcripts.checks import Check
 from skillvault.exchange.transcripts.reader import Transcript, helper_files
 from skillvault.exchange.transcripts.subjects import continues_task
 from skillvault.model.next_words import read_reaction
@@ -103,10 +95,10 @@ class PromptRun(Struct, kw_only=True):
         Another command decides if it ran last and failed, or if it is repaired and there is no
         check. If the last command could not run, nothing decides.
         """
-        check = None if self.is_stale else find_deciding_check(self.checks)
+        check = None if self.is_stale else checks.find_deciding_check(self.checks)
         if self.has_untried_changes or (check is not None and not check.passed):
             return check
-        command = last_failure(self.commands) or check or last_repair(self.commands)
+        command = checks.last_failure(self.commands) or check or checks.last_repair(self.commands)
         return command if command and command.passed is not None else None
 
     @property
@@ -132,8 +124,8 @@ class _Call(Struct, frozen=True):
 class PromptTally:
     """Adds the events of a transcript to the record of their prompt, one at a time."""
 
-    def __init__(self, checks: Sequence[str], redact: Callable[[str], str]) -> None:
-        self._patterns = [re.compile(pattern) for pattern in checks]
+    def __init__(self, patterns: Sequence[str], redact: Callable[[str], str]) -> None:
+        self._patterns = [re.compile(pattern) for pattern in patterns]
         self._clean = redact
         self._calls: OrderedDict[str, _Call] = OrderedDict()
         self._running: OrderedDict[str, _Call] = OrderedDict()
@@ -168,7 +160,7 @@ class PromptTally:
     def read_subagent(self, path: Path) -> dict[str, list[Check]]:
         """Read a subagent's file: prompt -> the checks that were run for it."""
         commands: dict[str, str] = {}
-        checks: dict[str, list[Check]] = {}
+        checks_by_prompt: dict[str, list[Check]] = {}
         for event in Transcript(path):
             if (
                 isinstance(event, events.ToolCall)
@@ -184,9 +176,9 @@ class PromptTally:
                 and event.id in commands
                 and (check := self._judge_check(commands.pop(event.id), event))
             ):
-                earlier_checks = checks.get(event.prompt, ())
-                checks[event.prompt] = [*earlier_checks, check][-_MAX_ENTRIES:]
-        return checks
+                earlier_checks = checks_by_prompt.get(event.prompt, ())
+                checks_by_prompt[event.prompt] = [*earlier_checks, check][-_MAX_ENTRIES:]
+        return checks_by_prompt
 
     def _begin_call(self, call: events.ToolCall, run: PromptRun) -> None:
         command = extract.command_of(call.arguments)
@@ -221,7 +213,9 @@ class PromptTally:
             run.checks = [*run.checks, check][-_MAX_ENTRIES:]
             run.commands.append(None)
             run.is_stale = run.has_untried_changes = False
-        elif attempt := judge_command(call.command, extract.tail_of(result.text), result.exit_code):
+        elif attempt := checks.judge_command(
+            call.command, extract.tail_of(result.text), result.exit_code
+        ):
             run.commands.append(self._clean_command(attempt))
             run.has_untried_changes = False
         run.commands = run.commands[-_MAX_ENTRIES:]
@@ -230,12 +224,12 @@ class PromptTally:
 
     def _judge_check(self, command: str, result: events.ToolResult) -> Check | None:
         """Judge the run of a check; None for another command."""
-        tool = find_tool(command, self._patterns)
+        tool = checks.find_tool(command, self._patterns)
         if tool is None:
             return None
         output = self._clean_output(extract.tail_of(result.text))
         clean_command = self._clean_text(command, _MAX_TASK)
-        return judge_check(clean_command, tool, output, code=result.exit_code, at=result.at)
+        return checks.judge_check(clean_command, tool, output, code=result.exit_code, at=result.at)
 
     def _clean_command(self, command: Check) -> Check:
         output = "" if command.passed else self._clean_output(command.output)
@@ -253,11 +247,11 @@ class PromptTally:
 class PromptReader:
     """The prompts of one transcript, to be read once; `header` is that of the `Transcript`."""
 
-    def __init__(self, path: Path, checks: Sequence[str], redact: Callable[[str], str]) -> None:
+    def __init__(self, path: Path, patterns: Sequence[str], redact: Callable[[str], str]) -> None:
         """Raise BadInputError for a file that no known client wrote."""
         self.transcript = Transcript(path)
         self.header = self.transcript.header
-        self._tally = PromptTally(checks, redact)
+        self._tally = PromptTally(patterns, redact)
         folder = path.with_suffix("") / SUBAGENTS
         files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else helper_files(path)
         self._subagent_checks: dict[str, list[Check]] = {}

@@ -12,24 +12,18 @@ from pathlib import Path
 
 from skillvault.exchange import source_file
 from skillvault.exchange.source_file import Section, drop_empty, file_label
-from skillvault.exchange.suite_report import (
-    STATUSES,
-    FailedTest,
-    SuiteReport,
-    common_value,
-)
+from skillvault.exchange.suite_report import STATUSES, FailedTest, SuiteReport, common_value
 from skillvault.model.records import Scalar
 
 # As milliseconds this is 1973, as seconds the year 5138: nothing real lies on the other side.
-_MILLISECONDS = 1e11
+_MIN_MILLISECONDS = 1e11
 _SHORT_NAMES = {"branch_name": "branch", "build_name": "build", "repository_name": "repository"}
 
 
 def read_report(path: Path) -> SuiteReport:
     """Read the counts, times and failures of a report."""
     root = Section.of(
-        source_file.parse_json(source_file.read_bytes(path), file_label(path)),
-        file_label(path),
+        source_file.parse_json(source_file.read_bytes(path), file_label(path)), file_label(path)
     )
     run = root.section("results")
     tests = [
@@ -76,7 +70,7 @@ def _run_time(run: Section, tests: Sequence[Section], key: str) -> datetime | No
 
 def _parse_epoch(value: float, section: Section, key: str) -> datetime:
     """Parse a time since 1970: milliseconds, or seconds as some reporters write."""
-    seconds = value / 1000 if abs(value) >= _MILLISECONDS else value
+    seconds = value / 1000 if abs(value) >= _MIN_MILLISECONDS else value
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):

@@ -92,8 +92,7 @@ def _is_trial(folder: Path) -> bool:
 
 def _read_section(path: Path) -> Section:
     return Section.of(
-        source_file.parse_json(source_file.read_bytes(path), file_label(path)),
-        file_label(path),
+        source_file.parse_json(source_file.read_bytes(path), file_label(path)), file_label(path)
     )
 
 

@@ -1,4 +1,4 @@
-"""The files of a source of skills: a folder, or a zip or tar archive unpacked in memory.
+"""List and read the files of a source of skills: a folder, or an archive unpacked in memory.
 
 The sizes in an archive are not trusted. A forbidden path or size is a problem of one skill only.
 Nothing is written.
@@ -29,14 +29,14 @@ MAX_BYTES = 16 * 1024 * 1024  # of one skill
 _MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
 SKILL_FILES = ("SKILL.md", "skill.md")
 # Files of git and of tools, which are not part of a skill that is a whole repository.
-_IGNORED = frozenset(".git .gitignore .gitattributes .gitmodules .github".split())
-_PACKAGES = frozenset("node_modules __pycache__ .venv site-packages".split())
-_TESTS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split())
+_TOOL_FILES = frozenset(".git .gitignore .gitattributes .gitmodules .github".split())
+_PACKAGE_FOLDERS = frozenset("node_modules __pycache__ .venv site-packages".split())
+_TEST_FOLDERS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split())
 # Folders of a skill that hold its own material, even if there is a SKILL.md in them.
-_MATERIAL = _TESTS | frozenset(
+_MATERIAL_FOLDERS = _TEST_FOLDERS | frozenset(
     "assets examples evals references resources scripts template templates".split()
 )
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
@@ -156,7 +156,7 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         SkippedFile(path, tree.unusable[path])
         for path in paths
         if path in tree.unusable and path not in mentions
-        if _PACKAGES.isdisjoint(path.removeprefix(within).split("/"))
+        if _PACKAGE_FOLDERS.isdisjoint(path.removeprefix(within).split("/"))
     ]
     return SkillScan(skills, sorted(skipped_files, key=lambda entry: entry.path), len(skill_files))
 
@@ -181,16 +181,16 @@ def _explain_no_skill(
         return unusable[path]
     folder = posixpath.dirname(path)
     parts = folder.removeprefix(within).strip("/").split("/")
-    if packages := _PACKAGES.intersection(parts):
+    if packages := _PACKAGE_FOLDERS.intersection(parts):
         return f"of a package in {min(packages)}/"
     parent = _skill_above(folder, folders)
     if parent is not None:
         inner = folder.removeprefix(parent).strip("/").split("/")
-        is_test = parent == within and inner[0] in _TESTS
-        if _MATERIAL.intersection(inner) and not is_test:
+        is_test = parent == within and inner[0] in _TEST_FOLDERS
+        if _MATERIAL_FOLDERS.intersection(inner) and not is_test:
             return f"a file of the skill {parent or 'at the top'}"
     ancestors = parts[: parts.index("skills")] if "skills" in parts else parts[:-1]
-    if _TESTS.intersection(ancestors):
+    if _TEST_FOLDERS.intersection(ancestors):
         return "of a test; name its folder as SOURCE to install it"
     return None
 
@@ -210,10 +210,10 @@ def _is_member(path: str, is_top: bool) -> bool:
     A skill at the top of a source is often a whole repository, with its tests and other programs'
     folders.
     """
-    if not (_IGNORED | _PACKAGES).isdisjoint(path.split("/")):
+    if not (_TOOL_FILES | _PACKAGE_FOLDERS).isdisjoint(path.split("/")):
         return False
     folder, slash, _ = path.partition("/")
-    return not (is_top and slash and (folder in _TESTS or folder.startswith(".")))
+    return not (is_top and slash and (folder in _TEST_FOLDERS or folder.startswith(".")))
 
 
 def _link_paths(folder: str, links_by_target: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -277,7 +277,7 @@ def check_path(path: str) -> None:
         raise _path_error(path, "an absolute path")
     if ".." in names:
         raise _path_error(path, "a path that leads out of its folder (..)")
-    if _CONTROL.search(path):
+    if _CONTROL_CHARACTER.search(path):
         raise _path_error(path, "a path with a backslash or a control character")
     if any(name in ("", ".") or name != name.strip() or name.endswith(".") for name in names):
         raise _path_error(path, "a path with an empty name, or one that ends with a dot or a space")
@@ -372,7 +372,7 @@ def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     for folder, folders, names in os.walk(root, followlinks=False):
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         folders[:] = sorted(set(folders) - {".git"} - set(links))
-        is_package = not _PACKAGES.isdisjoint(Path(folder).relative_to(root).parts)
+        is_package = not _PACKAGE_FOLDERS.isdisjoint(Path(folder).relative_to(root).parts)
         for name in (*names, *links):
             if not is_package or name in SKILL_FILES:
                 path = Path(folder) / name
@@ -461,9 +461,9 @@ def _identity(state: os.stat_result) -> tuple[int, ...]:
 
 # ── archives ─────────────────────────────────────────────────────────────────────────
 
-_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
-_CHUNK = 64 * 1024
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError,
+_ZIP_START, _GZIP_START = b"PK\x03\x04", b"\x1f\x8b"
+_CHUNK_SIZE = 64 * 1024
+_BAD_ARCHIVE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError,
             NotImplementedError, ValueError)  # fmt: skip
 
 
@@ -473,7 +473,7 @@ def unpack(archive: bytes) -> dict[str, bytes]:
     BadInputError for an archive that is damaged or too large, or contains anything but files and
     folders.
     """
-    members = _zip_members(archive) if archive.startswith(_ZIP) else _tar_members(archive)
+    members = _zip_members(archive) if archive.startswith(_ZIP_START) else _tar_members(archive)
     files: dict[str, bytes] = {}
     free_bytes = MAX_BYTES
     try:
@@ -490,7 +490,7 @@ def unpack(archive: bytes) -> dict[str, bytes]:
             data = _read_bounded(file, free_bytes)
             free_bytes -= len(data)
             files[path] = Program(data) if mode & stat.S_IXUSR else data
-    except _DAMAGED as error:
+    except _BAD_ARCHIVE as error:
         raise BadInputError(
             f"the archive is damaged or of another kind ({error}); a zip or tar.gz is expected",
             code="bad-archive",
@@ -515,7 +515,7 @@ def _zip_members(archive: bytes) -> Iterator[tuple[str, int, IO[bytes] | None]]:
 
 def _tar_members(archive: bytes) -> Iterator[tuple[str, int, IO[bytes] | None]]:
     """Yield the path, mode and content of each member; a folder has no content."""
-    is_gzip = archive.startswith(_GZIP)
+    is_gzip = archive.startswith(_GZIP_START)
     raw = gzip.GzipFile(fileobj=io.BytesIO(archive)) if is_gzip else io.BytesIO(archive)
     stream = io.BytesIO(_read_bounded(raw, 2 * MAX_BYTES))  # headers and padding count too
     with tarfile.open(fileobj=stream, mode="r:") as source:
@@ -534,7 +534,7 @@ def _read_bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, limit: int) -> b
     """Read a file; BadInputError as soon as the file exceeds `limit` bytes."""
     chunks: list[bytes] = []
     size = 0
-    while chunk := file.read(_CHUNK):
+    while chunk := file.read(_CHUNK_SIZE):
         size += len(chunk)
         if size > limit:
             raise _too_large()

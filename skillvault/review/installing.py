@@ -40,7 +40,7 @@ from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Topics
 
-_WEB = ("https://", "http://")
+_WEB_SCHEMES = ("https://", "http://")
 _MAX_PLACES = 5  # secrets of a skill that a refusal names
 _BATCH_SIZE = 50  # skills whose commits are published together
 
@@ -266,7 +266,7 @@ class Installer:
         head.check_domain(domain)
         installation = self._begin(now, dry=dry)
         judged = head.policy.judge.provider != "offline"
-        if source.startswith(_WEB):
+        if source.startswith(_WEB_SCHEMES):
             contents, repository = skill_sources.read_page(source, judged=judged), None
         else:
             contents = skill_sources.read_path(Path(source), skill_sources.DOCUMENTS, judged=judged)

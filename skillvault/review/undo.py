@@ -28,14 +28,15 @@ from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Topics
 
+# Steps that make skills and facts, and steps that change skills.
 _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
-_CHANGING = _MAKERS | {"refresh", "approve"}
-_RETRACT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
-_RECOMPUTED = f"it follows from the outcomes; {_RETRACT}"
+_CHANGERS = _MAKERS | {"refresh", "approve"}
+_RETRACT_HINT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
+_OUTCOME_HINT = f"it follows from the outcomes; {_RETRACT_HINT}"
 # For each step, the advice about its commits that neither made nor changed a skill.
 _ADVICE = {
-    **dict.fromkeys(("record", "evaluate"), _RETRACT),
-    **dict.fromkeys(("refresh", "promote", "generate", "distill", "merge"), _RECOMPUTED),
+    **dict.fromkeys(("record", "evaluate"), _RETRACT_HINT),
+    **dict.fromkeys(("refresh", "promote", "generate", "distill", "merge"), _OUTCOME_HINT),
     **dict.fromkeys(("retract", "undo"), "`git revert` it, and `skillvault run`"),
     "answer": "undo an answer by `git revert`",
     "assess": "`skillvault skill pin` or `restore` sets aside what the evidence says of a skill",
@@ -155,7 +156,7 @@ def _advise(view: Topics, commits: Sequence[Commit]) -> str:
     """Say what the commit did other than making a record, and how a person may undo that."""
     step = next((commit.step for commit in commits if commit.step in _ADVICE), "")
     hint = _ADVICE.get(step, f"`git revert {commits[0].sha[:10]}` takes it back")
-    changed_skills = [ref for ref in _skills_and_facts(commits, _CHANGING) if ref.kind == "skill"]
+    changed_skills = [ref for ref in _skills_and_facts(commits, _CHANGERS) if ref.kind == "skill"]
     names = [ref.id for ref in changed_skills if ref in view.records and _is_learned(view, ref)]
     if not names:
         return f"; {hint}"

@@ -1,4 +1,4 @@
-"""The folders of skills outside the vault: find them, and keep the index up to date with them.
+"""Find the folders of skills outside the vault, and keep the index up to date with them.
 
 A folder is listed once and read where it changed. The index can be deleted at any time.
 """

@@ -1,4 +1,4 @@
-"""The skills that agents get: their layers, recommendations, search, usage.
+"""Serve skills to agents: by name, tag or role, as recommendations, and with their usage.
 
 A question changes no file; the uses that it computes are stored in the index.
 """

@@ -1,4 +1,4 @@
-"""erase: remove a name, a secret or an outcome from all records and from history.
+"""Remove a name, a secret or an outcome from all records and from history (`erase`).
 
 This is the only exception to "the history is never rewritten". Only a person at a terminal may run
 it; no hook, server, daemon or page may call it. `sync` only reads tombstones.

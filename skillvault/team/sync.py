@@ -1,4 +1,4 @@
-"""sync: fetch the remote's history, merge it into this clone, check the result, and push.
+"""Fetch the remote's history, merge it into this clone, check the result, and push (`sync`).
 
 `sync_tree` computes the merge in memory. The merge is published like any other change, so the
 repository is never in the middle of a merge. Nothing is forced, rebased or reset.

@@ -17,13 +17,15 @@ from skillvault.model.text import front_matter, markdown, strict_yaml
 from skillvault.model.text.text import shorten
 
 NAME = "claudefi"
-_FILE = re.compile(
+_PATH = re.compile(
     r"(?:.*/)?(?P<stem>(?P<kind>warning|pattern|strategy|evolved)-"
     r"(?:(?:warning|pattern|strategy)-)?(?P<domain>[a-z0-9]+)-(?P<at>[0-9]{13}|[a-z0-9-]+))\.md"
 )
 _TITLE = re.compile(rb"(?:\xef\xbb\xbf)?\s*# ")  # a file that begins with a title
-_RETIRED = re.compile(r"(?:^|/)archive/")
-_CREATED = re.compile(r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE)
+_ARCHIVE = re.compile(r"(?:^|/)archive/")
+_CREATION = re.compile(
+    r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE
+)
 _MAX_DESCRIPTION = 300
 
 
@@ -35,7 +37,7 @@ def has_reflections(tree: SourceTree) -> bool:
 def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
     """Yield every reflection of a tree except those in claudefi's archive."""
     for path, content in sorted(_read_pages(tree).items()):
-        match = _FILE.fullmatch(path)
+        match = _PATH.fullmatch(path)
         if match and _TITLE.match(content):
             try:
                 skill = _convert_reflection(match, front_matter.text_of(content))
@@ -47,7 +49,7 @@ def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Pro
 
 def _read_pages(tree: SourceTree) -> dict[str, bytes]:
     """Read the files that are named like reflections, without retired files."""
-    return read_pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
+    return read_pages(tree, lambda path: bool(_PATH.fullmatch(path)) and not _ARCHIVE.search(path))
 
 
 def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Problem:
@@ -65,7 +67,7 @@ def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Proble
 
 
 def _creation_time(digits: str, text: str) -> str | None:
-    if match := _CREATED.search(text):
+    if match := _CREATION.search(text):
         return match["at"]
     if digits.isdigit():
         return stamp(datetime.fromtimestamp(int(digits) // 1000, UTC))

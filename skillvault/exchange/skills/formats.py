@@ -1,4 +1,4 @@
-"""The table of skill formats that other programs read and write; add a format to `SKILL_FORMATS`.
+"""List the skill formats of other programs; add a format to `SKILL_FORMATS`.
 
 Claude Code, Codex and OpenClaw read plain folders with a few keys of their own; the other formats
 have a module each.

@@ -1,4 +1,4 @@
-"""Write rules and skills as the files that hosts read as rules: a table of hosts, and one writer.
+"""Write rules and skills as the rule files of hosts, such as AGENTS.md or .cursor/rules.
 
 Each session of a host reads a page with the rules, and each skill has a file. If a person may write
 in the page too, the part of skillvault is between two marks, and the page lists the paths of the

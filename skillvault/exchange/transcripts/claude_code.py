@@ -19,18 +19,18 @@ from skillvault.exchange.transcripts.words import CLAUDE_CODE as WORDS
 _IGNORED_LINES = WORDS.texts("ignored line")
 _LINES_WITHOUT_SESSION = WORDS.texts("line without a session")
 _HIDDEN_KEYS = WORDS.texts("hidden line")
-_ATTENDED = WORDS.texts("attended")
-_UNATTENDED = WORDS.texts("unattended")
-_TYPED = WORDS.texts("typed")
-_CLIENT_PROMPTS = WORDS.texts("client prompt")
+_ATTENDED_ENTRIES = WORDS.texts("attended")
+_UNATTENDED_ENTRIES = WORDS.texts("unattended")
+_TYPED_SOURCES = WORDS.texts("typed")
+_CLIENT_SOURCES = WORDS.texts("client prompt")
 _CLIENT_MODELS = WORDS.texts("model of the client")
-_ADDED_PROMPTS = WORDS.texts("prompt in a turn")
+_PROMPT_ATTACHMENTS = WORDS.texts("prompt in a turn")
 _PERSONS = WORDS.texts("person")
-_PASTE = WORDS.pattern("paste pattern")
+_PASTED_PART = WORDS.pattern("paste pattern")
 _CLIENT_TEXT = WORDS.pattern("client text pattern")
 _INTERRUPTIONS = WORDS.beginnings("interruption")
 _EXIT_CODE = WORDS.pattern("exit code pattern")
-_RUNNING = WORDS.beginnings("running")
+_RUNNING_NOTICES = WORDS.beginnings("running")
 _BACKGROUND_END = WORDS.pattern("end pattern")
 _END_CODE = WORDS.pattern("end code pattern")
 _REFUSALS = WORDS.beginnings("refusal")
@@ -120,13 +120,13 @@ class ClaudeCodeLines:
                 yield events.Interruption(at)
             yield from _background_result(text, at)
         text = "\n".join(text for text in texts if not _is_client_text(text))
-        if text and line.get("promptSource") not in _CLIENT_PROMPTS:
+        if text and line.get("promptSource") not in _CLIENT_SOURCES:
             yield self._convert_prompt(line, text, at)
 
     def _added_prompt(self, line: Mapping[str, Any]) -> events.Prompt | None:
         """Return the words that a person typed while the agent worked; None for other lines."""
         attachment = line.get("attachment")
-        if not isinstance(attachment, Mapping) or attachment.get("type") not in _ADDED_PROMPTS:
+        if not isinstance(attachment, Mapping) or attachment.get("type") not in _PROMPT_ATTACHMENTS:
             return None
         origin = attachment.get("origin")
         is_typed = isinstance(origin, Mapping) and origin.get("kind") in _PERSONS
@@ -152,11 +152,11 @@ class ClaudeCodeLines:
         position = _written_time(line) or self._prompt_count
         return events.Prompt(
             at,
-            _PASTE.sub(r"\n\g<text>\n", text).strip(),
+            _PASTED_PART.sub(r"\n\g<text>\n", text).strip(),
             id=prompt if isinstance(prompt, str) else None,
             message=uuid if isinstance(uuid, str) else events.message_id(text, position),
-            attended=_attendance(line) if source is None or source in _TYPED else False,
-            pasted_parts=tuple(match["text"] for match in _PASTE.finditer(text)),
+            attended=_attendance(line) if source is None or source in _TYPED_SOURCES else False,
+            pasted_parts=tuple(match["text"] for match in _PASTED_PART.finditer(text)),
         )
 
 
@@ -171,7 +171,9 @@ def _is_client_text(text: str) -> bool:
 
 def _attendance(line: Mapping[str, Any]) -> bool | None:
     entrypoint = line.get("entrypoint")
-    return True if entrypoint in _ATTENDED else False if entrypoint in _UNATTENDED else None
+    if entrypoint in _ATTENDED_ENTRIES:
+        return True
+    return False if entrypoint in _UNATTENDED_ENTRIES else None
 
 
 def _line_time(line: Mapping[str, Any]) -> datetime | None:
@@ -221,7 +223,7 @@ def _convert_result(
         has_failed,
         int(code[1]) if code else 0 if has_ended_well else None,  # success implies code 0
         prompt=prompt,
-        running_name=name if text.startswith(_RUNNING) else None,
+        running_name=name if text.startswith(_RUNNING_NOTICES) else None,
         is_refused=is_refused,
     )
 

@@ -19,14 +19,14 @@ from skillvault.exchange.transcripts.words import CODEX as WORDS
 _LINES = WORDS.texts("line")
 _IGNORED_LINES = WORDS.texts("ignored line")
 _IGNORED_ITEMS = WORDS.texts("ignored item")
-_ATTENDED = WORDS.texts("attended")
-_UNATTENDED = WORDS.texts("unattended")
-_TYPED = WORDS.texts("typed")
-_CLIENT_PROMPTS = WORDS.texts("client prompt")
+_ATTENDED_SOURCES = WORDS.texts("attended")
+_UNATTENDED_SOURCES = WORDS.texts("unattended")
+_TYPED_TRIGGERS = WORDS.texts("typed")
+_CLIENT_PROVENANCES = WORDS.texts("client prompt")
 _CALLS = WORDS.texts("call")
 _RESULTS = WORDS.texts("result")
 _EXIT_CODE = WORDS.pattern("exit code pattern")
-_RUNNING = WORDS.pattern("running pattern")
+_RUNNING_NOTICE = WORDS.pattern("running pattern")
 _OUTPUT = WORDS.pattern("output pattern")
 _INTERRUPTIONS = WORDS.beginnings("interruption")
 _REFUSAL = WORDS.pattern("refusal pattern")
@@ -93,9 +93,9 @@ class CodexLines:
         is_helper = isinstance(source, Mapping) or payload.get("thread_source") == "subagent"
         if is_helper:
             self._header.parent = _parent_of(source) or "unknown"
-        if is_helper or source in _UNATTENDED:
+        if is_helper or source in _UNATTENDED_SOURCES:
             self._header.attended = False
-        elif source in _ATTENDED:
+        elif source in _ATTENDED_SOURCES:
             self._header.attended = True
         self._attended = self._header.attended
 
@@ -125,7 +125,7 @@ class CodexLines:
             return
         if _text(attribution, "parent_turn_id"):
             self._header.parent = self._header.parent or "unknown"
-        is_typed = attribution.get("turn_trigger") in _TYPED and not self._is_helper
+        is_typed = attribution.get("turn_trigger") in _TYPED_TRIGGERS and not self._is_helper
         is_known = self._header.attended is not None
         self._attended = (True if is_known else None) if is_typed else False
 
@@ -161,7 +161,7 @@ class CodexLines:
         metadata = entry.get("internal_chat_message_metadata_passthrough")
         if any(text.lstrip().startswith(_INTERRUPTIONS) for text in texts):
             yield events.Interruption(at)
-        if _provenance(metadata) in _CLIENT_PROMPTS:
+        if _provenance(metadata) in _CLIENT_PROVENANCES:
             return
         text = "\n".join(t for t in texts if t.strip() and not _CLIENT_TEXT.match(t))
         if text:
@@ -250,7 +250,7 @@ def _convert_output(
     has_failed = code not in (None, 0) or parts.get("success") is False
     start = _OUTPUT.search(text[:1000])
     shown_text = text[start.end() :] if start else text
-    session = _RUNNING.search(text[: start.start()]) if start and code is None else None
+    session = _RUNNING_NOTICE.search(text[: start.start()]) if start and code is None else None
     return events.ToolResult(
         at,
         str(entry.get("call_id")),

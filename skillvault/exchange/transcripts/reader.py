@@ -18,7 +18,7 @@ from skillvault.model.errors import BadInputError
 
 MAX_LINE_BYTES = 8 * 1024 * 1024  # bytes of a line that is read
 COMPRESSED = (".jsonl.zst", ".jsonl.gz")  # endings of transcripts that are not read
-_TYPE = "type "
+_TYPE_PREFIX = "type "
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # The first key of a line; it finds a line that begins within a truncated line.
 _LINE_START = re.compile(rb'\{"(?:parentUuid|timestamp|type|sessionId|uuid|ordinal)":')
@@ -59,14 +59,14 @@ class Transcript:
                 continue
             events = self._lines.events_of(line)
             if events is None:
-                self.unread[f"{_TYPE}{_line_type(line)!r}"] += 1
+                self.unread[f"{_TYPE_PREFIX}{_line_type(line)!r}"] += 1
             else:
                 yield from events
 
     @property
     def unknown_version(self) -> str:
         """Return a sentence about the client's version if lines of unknown types were read."""
-        is_unknown = any(kind.startswith(_TYPE) for kind in self.unread)
+        is_unknown = any(kind.startswith(_TYPE_PREFIX) for kind in self.unread)
         return self._lines.words.describe_unknown(self.header.version) if is_unknown else ""
 
     def _advance(self, size: int) -> None:

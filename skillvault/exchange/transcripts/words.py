@@ -1,4 +1,4 @@
-"""The words of the clients' formats: a table for each client, with the versions that used them.
+"""List the words of the clients' formats, with the versions that used them: a table a client.
 
 A use is the meaning of a word for the readers. If a use ends in "pattern", its text is a regular
 expression; otherwise texts are compared as they are.

@@ -403,11 +403,11 @@ class LiveSkills:
 
     def live_names(self) -> list[str]:
         """Return the names of the live skills, sorted."""
-        return sorted(candidate.name for candidate in self._vault.exporter.live())
+        return sorted(candidate.name for candidate in self._vault.shelf.live())
 
     def whole_skills(self, names: Collection[str]) -> Iterator[OutgoingSkill]:
         """Yield the named skills that can be served with all their files."""
-        candidates = [skill for skill in self._vault.exporter.live() if skill.name in names]
+        candidates = [skill for skill in self._vault.shelf.live() if skill.name in names]
         outgoing = self._vault.exporter.outgoing(candidates)
         skills = [skill for skill in outgoing if isinstance(skill, OutgoingSkill)]
         for skill in sorted(skills, key=lambda skill: skill.name):

@@ -1,4 +1,4 @@
-"""Read test reports in the Common Test Report Format (ctrf.io), one outcome a report.
+"""Read test reports in the Common Test Report Format (ctrf.io).
 
 The larger of the count in the summary and the number of listed tests is used, because some
 reporters list only failures and others leave the summary at zero.
@@ -6,55 +6,43 @@ reporters list only failures and others leave the summary at zero.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from skillvault.exchange.source_file import (
-    Parsed,
-    Section,
-    drop_empty,
-    label,
-    name_of,
-    parse_json,
-    read_bytes,
-)
-from skillvault.exchange.suite_report import (
-    STATUSES,
-    FailedTest,
-    SuiteReport,
-    common_value,
-    outcome_of,
-)
+from skillvault.exchange import source_file
+from skillvault.exchange.source_file import Section, drop_empty, file_label
+from skillvault.exchange.suite_report import STATUSES, FailedTest, SuiteReport, common_value
 from skillvault.model.records import Scalar
 
 # As milliseconds this is 1973, as seconds the year 5138: nothing real lies on the other side.
-_MILLISECONDS = 1e11
-_SHORTER = {"branch_name": "branch", "build_name": "build", "repository_name": "repository"}
+_MIN_MILLISECONDS = 1e11
+_SHORT_NAMES = {"branch_name": "branch", "build_name": "build", "repository_name": "repository"}
 
 
-def read_ctrf(path: Path, domain: str | None) -> Iterator[Parsed]:
-    """Read the report as one outcome."""
-    outcome = outcome_of(_read_report(path), path, domain)
-    return iter([(label(path.stem, 1), outcome)])
-
-
-def _read_report(path: Path) -> SuiteReport:
-    root = Section.of(parse_json(read_bytes(path), name_of(path)), name_of(path))
+def read_report(path: Path) -> SuiteReport:
+    """Read the counts, times and failures of a report."""
+    root = Section.of(
+        source_file.parse_json(source_file.read_bytes(path), file_label(path)), file_label(path)
+    )
     run = root.section("results")
     tests = [
         Section.of(test, run.file, run.path(f"tests[{index}]"))
         for index, test in enumerate(run.list_of("tests"))
     ]
     if not tests and not run.section("summary").values:
-        raise run.refusal("tests", "the tests of a Common Test Report Format file")
+        raise run.member_error("tests", "the tests of a Common Test Report Format file")
+    counts = _counts(run, tests)
     test_count = run.section("summary").maybe_number("tests") or 0
     is_single = len(tests) == 1 and test_count <= 1
+    stop = _run_time(run, tests, "stop") or root.maybe_time("timestamp")
+    if stop is None:
+        raise run.section("summary").member_error("stop", "the time at which the run stopped")
     return SuiteReport(
         tool=run.section("tool").maybe_text("name") or "tests",
-        counts=_counts(run, tests),
-        start=_moment(run, tests, "start"),
-        stop=_stop(root, run, tests),
+        counts=counts,
+        start=_run_time(run, tests, "start"),
+        stop=stop,
         failed_tests=[_failed_test(t) for t in tests if t.maybe_text("status") == "failed"],
         target=_target(tests),
         # The name of the only test, so that it does not depend on how the run ended.
@@ -65,41 +53,28 @@ def _read_report(path: Path) -> SuiteReport:
 
 
 def _counts(run: Section, tests: Sequence[Section]) -> dict[str, int]:
-    listed_counts = Counter(_status(test) for test in tests)
+    statuses = (test.text("status") for test in tests)
+    listed_counts = Counter(status if status in STATUSES else "other" for status in statuses)
     summary = run.section("summary")
     return {s: max(listed_counts[s], int(summary.maybe_number(s) or 0)) for s in STATUSES}
 
 
-def _status(test: Section) -> str:
-    """Return the status of a test; a status that the format lacks becomes `other`."""
-    status = test.text("status")
-    return status if status in STATUSES else "other"
-
-
-def _moment(run: Section, tests: Sequence[Section], key: str) -> datetime | None:
+def _run_time(run: Section, tests: Sequence[Section], key: str) -> datetime | None:
     """Return the start or stop of the run, from the summary or else from its tests."""
     summary = run.section("summary")
     if value := summary.maybe_number(key):
         return _parse_epoch(value, summary, key)
     times = [_parse_epoch(at, test, key) for test in tests if (at := test.maybe_number(key))]
-    choose = min if key == "start" else max
-    return choose(times, default=None)
-
-
-def _stop(root: Section, run: Section, tests: Sequence[Section]) -> datetime:
-    stop = _moment(run, tests, "stop") or root.maybe_time("timestamp")
-    if stop is None:
-        raise run.section("summary").refusal("stop", "the time at which the run stopped")
-    return stop
+    return min(times, default=None) if key == "start" else max(times, default=None)
 
 
 def _parse_epoch(value: float, section: Section, key: str) -> datetime:
     """Parse a time since 1970: milliseconds, or seconds as some reporters write."""
-    seconds = value / 1000 if abs(value) >= _MILLISECONDS else value
+    seconds = value / 1000 if abs(value) >= _MIN_MILLISECONDS else value
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
-        raise section.refusal(key, "milliseconds since 1970") from None
+        raise section.member_error(key, "milliseconds since 1970") from None
 
 
 def _failed_test(test: Section) -> FailedTest:
@@ -142,4 +117,4 @@ def _environment(run: Section) -> dict[str, Scalar]:
 
 def _snake_case(key: str) -> str:
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
-    return _SHORTER.get(name, name)
+    return _SHORT_NAMES.get(name, name)

@@ -1,4 +1,4 @@
-"""Fetch URLs with a check at every redirect, and the skills of a registry.
+"""Fetch URLs with a check at every redirect, and the skills of the registry ClawHub.
 
 A name is resolved once, and the connection goes to the checked address. Plain http is only allowed
 to this machine. A private address is refused, except this machine's if the user named it.
@@ -17,71 +17,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from msgspec import Struct
-
-from skillvault.exchange.skills.well_known import Fetch
+from skillvault.exchange.skills.well_known import Fetch, parse_answer
 from skillvault.exchange.source_tree import MAX_BYTES, unpack
+from skillvault.exchange.sources import SkillSource
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.text import strict_json
 from skillvault.model.text.text import shorten
-
-
-class Release(Struct, frozen=True):
-    """A version of a skill in a registry."""
-
-    owner: str
-    slug: str
-    version: str
-
-
-def find_latest(registry: str, owner: str, slug: str, fetch: Fetch) -> Release:
-    """Find the latest version of a skill; BadInputError if the registry flags the skill."""
-    query = urlencode({"ownerHandle": owner})
-    url = f"{registry}/api/v1/skills/{quote(slug, safe='')}?{query}"
-    answer = _parse_mapping(fetch(url), url)
-    name = f"clawhub:{owner}/{slug}"
-    _refuse_flagged(name, answer.get("moderation"))
-    version = answer.get("latestVersion")
-    number = version.get("version") if isinstance(version, dict) else None
-    if not isinstance(number, str) or not number:
-        raise BadInputError(
-            f"{name}: the registry names no version of it; check its page there", code="no-version"
-        )
-    return Release(owner, slug, number)
-
-
-def fetch_release(registry: str, release: Release, fetch: Fetch) -> Mapping[str, bytes]:
-    """Fetch the files of a version, by path."""
-    query = urlencode(
-        {"slug": release.slug, "ownerHandle": release.owner, "version": release.version}
-    )
-    return unpack(fetch(f"{registry}/api/v1/download?{query}"))
-
-
-def _refuse_flagged(name: str, moderation: Any) -> None:
-    if not isinstance(moderation, dict):
-        return
-    verdict = moderation.get("verdict")
-    is_blocked = moderation.get("isMalwareBlocked") or verdict == "malicious"
-    if not (is_blocked or moderation.get("isSuspicious") or verdict == "suspicious"):
-        return
-    codes = moderation.get("reasonCodes")
-    texts = [str(moderation.get("summary") or ""), *(codes if isinstance(codes, list) else [])]
-    reasons = "; ".join(shorten(str(text), 300) for text in texts if text)
-    action = "blocks it as malicious" if is_blocked else "flags it as suspicious"
-    message = f"{name}: the registry {action}: {reasons or 'no reason given'}"
-    raise BadInputError(message, code="flagged")
-
-
-def _parse_mapping(content: bytes, url: str) -> dict[str, Any]:
-    try:
-        value = strict_json.load(content.decode("utf-8-sig"))
-    except (BadInputError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{url}: not JSON ({error})", code="bad-answer") from None
-    if not isinstance(value, dict):
-        raise BadInputError(f"{url}: expected a mapping; is this a registry?", code="bad-answer")
-    return value
-
 
 try:
     import httpx2
@@ -91,16 +31,14 @@ except ImportError:
         "or install from a folder or a git URL"
     ) from None
 
-Resolve = Callable[..., list[tuple[Any, ...]]]
-
 _MAX_REDIRECTS = 5
-_SECONDS = 60.0  # the most seconds for one file, including redirects and waiting
-_READ_SECONDS = 15.0  # the longest pause between two bytes
+_MAX_SECONDS = 60.0  # for one file, including redirects and waiting
+_MAX_PAUSE = 15.0  # seconds between two bytes
 _MAX_RETRIES = 3  # retries while a server is busy
 _BUSY_STATUSES = (429, 503)
 _REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "skillvault"}
-_CONNECTED = ("connect_tcp.complete", "start_tls.complete")
+_CONNECTION_EVENTS = ("connect_tcp.complete", "start_tls.complete")
 _MAX_ERROR_BYTES = 64 * 1024  # bytes of an error's page
 
 
@@ -114,8 +52,8 @@ class Fetcher:
         self,
         source: str,
         *,
-        seconds: float = _SECONDS,
-        resolve: Resolve = socket.getaddrinfo,
+        seconds: float = _MAX_SECONDS,
+        resolve: Callable[..., list[tuple[Any, ...]]] = socket.getaddrinfo,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         self._source = _host_of(_parse_url(source))
@@ -133,7 +71,7 @@ class Fetcher:
                 raise _fetch_error(url, "a name or password in it", "credentials")
             with self._open_answer(target, deadline) as answer:
                 if answer.status_code not in _REDIRECT_STATUSES:
-                    return _read_body(answer, url, deadline)
+                    return _read_body(answer, url)
                 location = answer.headers.get("location", "")
             url = str(_parse_url(location, base=target))
         raise _fetch_error(url, f"more than {_MAX_REDIRECTS} redirects", "redirect")
@@ -156,7 +94,7 @@ class Fetcher:
             try:
                 yield answer
             except httpx2.HTTPError as error:
-                raise timer.refusal(str(url), error) from None
+                raise timer.request_error(str(url), error) from None
             finally:
                 answer.close()
 
@@ -164,7 +102,7 @@ class Fetcher:
         """Send one request to the checked address of its host."""
         address = self._resolve_address(url)
         headers = {**_HEADERS, "Host": url.netloc.decode("ascii")}
-        timeout = httpx2.Timeout(_READ_SECONDS)
+        timeout = httpx2.Timeout(_MAX_PAUSE)
         request = client.build_request(
             "GET",
             url.copy_with(host=address),
@@ -175,22 +113,20 @@ class Fetcher:
         try:
             return client.send(request, stream=True, follow_redirects=False)
         except httpx2.HTTPError as error:
-            raise timer.refusal(str(url), error) from None
+            raise timer.request_error(str(url), error) from None
 
     def _resolve_address(self, url: httpx2.URL) -> str:
         """Resolve a host once; BadInputError if its address is not allowed."""
         if url.scheme not in ("https", "http"):
-            raise _fetch_error(
-                str(url), f"{url.scheme or 'no'} is not fetched, only https", "scheme"
-            )
-        if _host_of(url) not in self._addresses:
-            self._addresses[_host_of(url)] = self._look_up_address(url)
-        address = self._addresses[_host_of(url)]
-        if url.scheme == "http" and not ipaddress.ip_address(address).is_loopback:
-            raise _fetch_error(
-                str(url), "plain http, which anybody on the way may change", "scheme"
-            )
-        return address
+            reason = f"{url.scheme or 'no'} is not fetched, only https"
+            raise _fetch_error(str(url), reason, "scheme")
+        host = _host_of(url)
+        if host not in self._addresses:
+            self._addresses[host] = self._look_up_address(url)
+        if url.scheme == "http" and not ipaddress.ip_address(self._addresses[host]).is_loopback:
+            reason = "plain http, which anybody on the way may change"
+            raise _fetch_error(str(url), reason, "scheme")
+        return self._addresses[host]
 
     def _look_up_address(self, url: httpx2.URL) -> str:
         host, port = _host_of(url)
@@ -226,12 +162,12 @@ class _Deadline:
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Note the connection that the client opens."""
-        if event.endswith(_CONNECTED):
+        if event.endswith(_CONNECTION_EVENTS):
             self._stream = info["return_value"]
             if self._has_ended:
                 self._close_connection()
 
-    def refusal(self, url: str, error: Exception) -> BadInputError:
+    def request_error(self, url: str, error: Exception) -> BadInputError:
         """Return the error for a failed request."""
         if self._has_ended or isinstance(error, httpx2.TimeoutException):
             return _fetch_error(url, "too slow; try again later", "slow")
@@ -270,26 +206,24 @@ def _is_local_name(host: str) -> bool:
         return host == "localhost"
 
 
-def _read_body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
+def _read_body(answer: httpx2.Response, url: str) -> bytes:
     """Read the body of an answer; BadInputError for an error status or too many bytes."""
     if answer.status_code != httpx2.codes.OK:
-        content = _read_bytes(answer, url, deadline, limit=_MAX_ERROR_BYTES)
+        content = _read_bytes(answer, url, limit=_MAX_ERROR_BYTES)
         message = shorten(content.decode(errors="replace"), 200)
         raise _fetch_error(url, f"the answer is {answer.status_code} {message}".rstrip(), "status")
     if answer.headers.get("content-encoding", "identity") != "identity":
         raise _fetch_error(url, "comes packed, and was asked for as it is", "encoding")
-    return _read_bytes(answer, url, deadline, limit=MAX_BYTES)
+    return _read_bytes(answer, url, limit=MAX_BYTES)
 
 
-def _read_bytes(answer: httpx2.Response, url: str, deadline: float, *, limit: int) -> bytes:
-    """Read an answer's bytes; BadInputError for more than `limit`, or after the deadline."""
+def _read_bytes(answer: httpx2.Response, url: str, *, limit: int) -> bytes:
+    """Read an answer's bytes; BadInputError for more than `limit`."""
     content = bytearray()
     for chunk in answer.iter_raw():
         content += chunk
         if len(content) > limit:
             raise _fetch_error(url, f"more than {limit} bytes", "too-large")
-        if time.monotonic() > deadline:
-            raise _fetch_error(url, "too slow; try again later", "slow")
     return bytes(content)
 
 
@@ -319,3 +253,43 @@ def _host_of(url: httpx2.URL) -> tuple[str, int]:
 
 def _fetch_error(url: str, reason: str, code: str) -> BadInputError:
     return BadInputError(f"{url[:200]}: {reason}", code=code)
+
+
+# ── a registry ───────────────────────────────────────────────────────────────────────
+
+
+def find_version(source: SkillSource, fetch: Fetch) -> str:
+    """Find the latest version of a skill; BadInputError if the registry flags the skill."""
+    query = urlencode({"ownerHandle": source.owner})
+    url = f"{source.url}/api/v1/skills/{quote(source.skill, safe='')}?{query}"
+    answer = parse_answer(fetch(url), url, "bad-answer")
+    if not isinstance(answer, dict):
+        raise BadInputError(f"{url}: expected a mapping; is this a registry?", code="bad-answer")
+    _refuse_flagged(source.address, answer.get("moderation"))
+    latest = answer.get("latestVersion")
+    version = latest.get("version") if isinstance(latest, dict) else None
+    if not isinstance(version, str) or not version:
+        message = f"{source.address}: the registry names no version of it; check its page there"
+        raise BadInputError(message, code="no-version")
+    return version
+
+
+def fetch_version(source: SkillSource, version: str, fetch: Fetch) -> Mapping[str, bytes]:
+    """Fetch the files of a version, by path."""
+    query = urlencode({"slug": source.skill, "ownerHandle": source.owner, "version": version})
+    return unpack(fetch(f"{source.url}/api/v1/download?{query}"))
+
+
+def _refuse_flagged(address: str, moderation: Any) -> None:
+    if not isinstance(moderation, dict):
+        return
+    verdict = moderation.get("verdict")
+    is_blocked = moderation.get("isMalwareBlocked") or verdict == "malicious"
+    if not (is_blocked or moderation.get("isSuspicious") or verdict == "suspicious"):
+        return
+    codes = moderation.get("reasonCodes")
+    texts = [str(moderation.get("summary") or ""), *(codes if isinstance(codes, list) else [])]
+    reasons = "; ".join(shorten(str(text), 300) for text in texts if text)
+    action = "blocks it as malicious" if is_blocked else "flags it as suspicious"
+    message = f"{address}: the registry {action}: {reasons or 'no reason given'}"
+    raise BadInputError(message, code="flagged")

@@ -9,36 +9,32 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skillvault.exchange import ctrf, freqtrade, harbor, junit
-from skillvault.exchange.source_file import (
-    Parsed,
-    Reader,
-    label,
-    name_of,
-    parse_json,
-    try_convert,
-    unreadable_error,
-)
+from skillvault.exchange import ctrf, freqtrade, harbor, junit, source_file
+from skillvault.exchange.source_file import ReadResult, file_label
+from skillvault.exchange.suite_report import read_suite
 from skillvault.exchange.transcripts.reader import client_of
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.text.text import join_items
 
 
-def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_lines(path: Path, domain: str | None) -> Iterator[ReadResult]:
     """Yield each line as `(<stem>-<line number>, mapping)`; `domain` is the default domain."""
     if (client := client_of(path)) is not None:
         raise BadInputError(
-            f"{name_of(path)}: a transcript of {client}, no file of outcomes; write `skillvault "
+            f"{file_label(path)}: a transcript of {client}, no file of outcomes; write `skillvault "
             f"import {client} {path.name}`",
             code="wrong-type",
         )
     outcomes = [
-        try_convert(label(path.stem, number), partial(_parse_outcome, line, path, number, domain))
+        source_file.try_convert(
+            source_file.record_label(path.stem, number),
+            partial(_parse_outcome, line, path, number, domain),
+        )
         for number, line in _read_numbered_lines(path)
     ]
     if len(outcomes) > 1 and all(isinstance(outcome, BadInputError) for _, outcome in outcomes):
         raise BadInputError(
-            f"{name_of(path)}: no line is a JSON object; for a file with one "
+            f"{file_label(path)}: no line is a JSON object; for a file with one "
             "outcome, run `skillvault record`",
             code="wrong-type",
         )
@@ -52,12 +48,12 @@ def _read_numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if line.strip():
                     yield number, line
     except OSError as error:
-        raise unreadable_error(path, error) from None
+        raise source_file.unreadable_error(path, error) from None
 
 
 def _parse_outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[str, Any]:
-    origin = f"{name_of(path)}: line {number}"
-    value = parse_json(line, origin, line=number)
+    origin = f"{file_label(path)}: line {number}"
+    value = source_file.parse_json(line, origin, line=number)
     if not isinstance(value, dict):
         message = f"{origin}: expected one JSON object; write one outcome as {{...}} on a line"
         raise BadInputError(message, code="wrong-type", line=number)
@@ -66,16 +62,16 @@ def _parse_outcome(line: bytes, path: Path, number: int, domain: str | None) -> 
     return value
 
 
-FORMATS: dict[str, Reader] = {
+FORMATS: dict[str, source_file.OutcomeReader] = {
     "freqtrade": freqtrade.read_backtest,
     "harbor": harbor.read_trials,
-    "ctrf": ctrf.read_ctrf,
-    "junit": junit.read_junit,
+    "ctrf": partial(read_suite, ctrf.read_report),
+    "junit": partial(read_suite, junit.read_report),
     "jsonl": read_lines,
 }
 
 
-def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> Iterator[Parsed]:
+def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> Iterator[ReadResult]:
     """Yield each outcome of a file as `(label, mapping)`, in the file's order.
 
     A record that cannot be read becomes `(label, BadInputError)`, and reading continues. A file
@@ -88,7 +84,7 @@ def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> It
     return FORMATS[format_name](path, domain)
 
 
-def read_files(format_name: str, paths: Iterable[Path], domain: str | None) -> Iterator[Parsed]:
+def read_files(format_name: str, paths: Iterable[Path], domain: str | None) -> Iterator[ReadResult]:
     """Yield each outcome of some files; an unreadable file yields `(file name, BadInputError)`."""
     for path in paths:
         try:

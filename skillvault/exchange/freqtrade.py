@@ -13,23 +13,15 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from skillvault.exchange.source_file import (
-    Parsed,
-    Section,
-    drop_empty,
-    label,
-    name_of,
-    parse_json,
-    read_bytes,
-    try_convert,
-)
+from skillvault.exchange import source_file
+from skillvault.exchange.source_file import ReadResult, Section, drop_empty, file_label
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import SCORE_TOLERANCE
 from skillvault.model.records import Scalar, stamp
 from skillvault.model.text.text import format_percent, slug
 
-_MAX_MEMBER = 512 * 1024 * 1024
-_FEES = 0.02  # the largest share by which fees change the entry value of a trade
+_MAX_REPORT_BYTES = 512 * 1024 * 1024
+_MAX_FEE_SHARE = 0.02  # the largest share by which fees change the entry value of a trade
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +36,12 @@ class _StrategyRun:
     margin: bool  # True if leverage and direction can differ
 
 
-def read_backtest(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_backtest(path: Path, domain: str | None) -> Iterator[ReadResult]:
     """Yield every closed trade of every strategy, in the file's order."""
     return _read_trades(_read_stats(path), path.stem, domain)
 
 
-def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Parsed]:
+def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[ReadResult]:
     number = 0
     for name in stats.section("strategy").values:
         strategy = stats.section("strategy").section(name)
@@ -60,7 +52,7 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Pars
             number += 1
             key = strategy.path(f"trades[{index}]")
             convert = partial(_outcome, trade, run, strategy.file, key)
-            yield try_convert(label(stem, number), convert)
+            yield source_file.try_convert(source_file.record_label(stem, number), convert)
 
 
 # ── the file ─────────────────────────────────────────────────────────────────────────
@@ -68,9 +60,9 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Pars
 
 def _read_stats(path: Path) -> Section:
     """Read the file's statistics; freqtrade writes NaN for a missing figure."""
-    name = name_of(path)
-    content = _read_archive(path) if zipfile.is_zipfile(path) else read_bytes(path)
-    stats = Section.of(parse_json(content, name, nan_is_absent=True), name)
+    name = file_label(path)
+    content = _read_archive(path) if zipfile.is_zipfile(path) else source_file.read_bytes(path)
+    stats = Section.of(source_file.parse_json(content, name, nan_is_absent=True), name)
     if not stats.section("strategy").values:
         raise BadInputError(
             f"{name}: strategy: missing; expected the strategies of a backtest; give the file "
@@ -83,11 +75,11 @@ def _read_stats(path: Path) -> Section:
 
 def _read_archive(path: Path) -> bytes:
     """Read the result from an archive that also holds settings and source code."""
-    name = name_of(path)
+    name = file_label(path)
     try:
         with zipfile.ZipFile(path) as archive:
             member = _find_report(archive, path)
-            if archive.getinfo(member).file_size > _MAX_MEMBER:
+            if archive.getinfo(member).file_size > _MAX_REPORT_BYTES:
                 raise BadInputError(
                     f"{name}: {member} is larger than 512 MiB; import fewer strategies at a time",
                     code="too-large",
@@ -108,7 +100,7 @@ def _find_report(archive: zipfile.ZipFile, path: Path) -> str:
             if PurePosixPath(report).name.startswith(prefix):
                 return report
     raise BadInputError(
-        f"{name_of(path)}: no backtest-result-*.json inside; give the archive that "
+        f"{file_label(path)}: no backtest-result-*.json inside; give the archive that "
         "`freqtrade backtesting` writes",
         code="missing-key",
     )
@@ -210,7 +202,7 @@ def _money(trade: Section, score: float) -> dict[str, Any]:
             return {"amount": amount, "entry_value": stake}
     stake = stakes[0]
     # A gain above the whole stake needs an entry value, namely the divisor of freqtrade.
-    if score > 1 and amount and stake and abs(amount / score / stake - 1) <= _FEES:
+    if score > 1 and amount and stake and abs(amount / score / stake - 1) <= _MAX_FEE_SHARE:
         return {"amount": amount, "entry_value": amount / score, "stake_amount": stake}
     return drop_empty(amount=amount, stake_amount=stake)
 

@@ -10,54 +10,46 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skillvault.exchange import ctrf
-from skillvault.exchange.source_file import (
-    Parsed,
-    Section,
-    drop_empty,
-    label,
-    name_of,
-    parse_json,
-    read_bytes,
-    try_convert,
-    unreadable_error,
-)
-from skillvault.exchange.suite_report import failing_assertion, task_of
+from skillvault.exchange import ctrf, source_file
+from skillvault.exchange.source_file import ReadResult, Section, drop_empty, file_label
+from skillvault.exchange.suite_report import failing_assertion, outcome_of, task_of
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Scalar, stamp
 from skillvault.model.text.text import cut_between_words, shorten
 
 _DOMAIN = "coding"
 _MAX_DEPTH = 3  # folders: all jobs, a job, a trial
-_MAX_REASONING = 16 * 1024
+_MAX_REASONING, _MAX_EXCEPTION = 16 * 1024, 4 * 1024  # characters
 _MAX_OUTPUT = 256 * 1024  # bytes read from the end of the verifier's output
 _TRAJECTORY = "agent/trajectory.json"
-_MAX_EXCEPTION = 4 * 1024
-_TOKENS = ("n_input_tokens", "n_output_tokens", "cost_usd")
+_USAGE_KEYS = ("n_input_tokens", "n_output_tokens", "cost_usd")
 
 
-def read_trials(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_trials(path: Path, domain: str | None) -> Iterator[ReadResult]:
     """Yield each trial, sorted by folder name."""
     if not path.is_dir():
         return _read_file(path, domain)
     trials = list(_find_trials(path, _MAX_DEPTH))
     if not trials:
         raise BadInputError(
-            f"{name_of(path)}: no trial inside; expected a folder with result.json or "
+            f"{file_label(path)}: no trial inside; expected a folder with result.json or "
             "verifier/ctrf.json; give a trial's or a job's folder",
             code="missing-key",
         )
     return (
-        try_convert(label(folder.absolute().name, number), partial(_read_trial, folder, domain))
+        source_file.try_convert(
+            source_file.record_label(folder.absolute().name, number),
+            partial(_read_trial, folder, domain),
+        )
         for number, folder in enumerate(trials, start=1)
     )
 
 
-def _read_file(path: Path, domain: str | None) -> Iterator[Parsed]:
+def _read_file(path: Path, domain: str | None) -> Iterator[ReadResult]:
     if path.name == "ctrf.json":
-        return iter([(label(path.stem, 1), _read_report_outcome(path, domain))])
+        return iter([(source_file.record_label(path.stem, 1), _read_report_outcome(path, domain))])
     name = path.absolute().parent.name if path.name == "result.json" else path.stem
-    return iter([(label(name, 1), _read_outcome(path, domain))])
+    return iter([(source_file.record_label(name, 1), _read_outcome(path, domain))])
 
 
 def _read_trial(folder: Path, domain: str | None) -> dict[str, Any]:
@@ -67,9 +59,7 @@ def _read_trial(folder: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _read_report_outcome(report: Path, domain: str | None) -> dict[str, Any]:
-    _, outcome = next(ctrf.read_ctrf(report, domain))
-    if isinstance(outcome, BadInputError):
-        raise outcome
+    outcome = outcome_of(ctrf.read_report(report), report, domain)
     instruction = _instruction(report.absolute().parent.parent / _TRAJECTORY)
     if instruction and task_of(report):
         outcome["decision"] = {"task": instruction, **outcome["decision"]}
@@ -84,7 +74,7 @@ def _find_trials(folder: Path, depth: int) -> Iterator[Path]:
         try:
             folders = sorted(p for p in folder.iterdir() if p.is_dir() and not p.is_symlink())
         except OSError as error:
-            raise unreadable_error(folder, error) from None
+            raise source_file.unreadable_error(folder, error) from None
         for child in folders:
             yield from _find_trials(child, depth - 1)
 
@@ -101,7 +91,9 @@ def _is_trial(folder: Path) -> bool:
 
 
 def _read_section(path: Path) -> Section:
-    return Section.of(parse_json(read_bytes(path), name_of(path)), name_of(path))
+    return Section.of(
+        source_file.parse_json(source_file.read_bytes(path), file_label(path)), file_label(path)
+    )
 
 
 # ── a trial ──────────────────────────────────────────────────────────────────────────
@@ -149,18 +141,17 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     report = _report_result(folder)
     has_failed = bool(exception.values) or (reward is not None and reward < 1)
     status = "failure" if has_failed else "neutral" if reward is None else "success"
-    kind = exception.maybe_text("exception_type")
     execution = trial.section("agent_execution")
     start, stop = execution.maybe_time("started_at"), execution.maybe_time("finished_at")
     minutes = round((stop - start).total_seconds() / 60, 1) if start and stop else None
     agent = trial.section("agent_result").values
-    usage = {key.removeprefix("n_"): agent.get(key) for key in _TOKENS}
+    usage = {key.removeprefix("n_"): agent.get(key) for key in _USAGE_KEYS}
     return drop_empty(
         status=status,
         summary=_summary(reward, exception, report),
         evidence=_evidence(exception, report) or (_printed_evidence(folder) if has_failed else ""),
         reward=reward,
-        exception_type=kind,
+        exception_type=exception.maybe_text("exception_type"),
         duration_minutes=minutes,
         **{key: number for key, number in usage.items() if isinstance(number, int | float)},
     )
@@ -177,15 +168,16 @@ def _reward(trial: Section) -> float | None:
 
 def _report_result(folder: Path) -> Mapping[str, Any]:
     """Return the counts and failing tests of the verifier's report; empty without a report."""
-    if not (folder / "verifier" / "ctrf.json").is_file():
+    path = folder / "verifier" / "ctrf.json"
+    if not path.is_file():
         return {}
     try:
-        report = folder / "verifier" / "ctrf.json"
-        verdict: Mapping[str, Any] = _read_report_outcome(report, None)["result"]
+        outcome = outcome_of(ctrf.read_report(path), path, None)
     except BadInputError as error:
         # The trial's reward is valid without the report.
         return {"evidence": f"the verifier's report could not be read: {error.message}"}
-    return verdict
+    result: Mapping[str, Any] = outcome["result"]
+    return result
 
 
 def _summary(reward: float | None, exception: Section, report: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
-"""Read JUnit XML of pytest, Surefire, Gradle and others, one outcome a report.
+"""Read test reports in JUnit XML of pytest, Surefire, Gradle and others.
 
 defusedxml parses the file and refuses every document type and entity.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,21 +12,17 @@ from typing import TYPE_CHECKING
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
-from skillvault.exchange.source_file import Parsed, drop_empty, label, name_of, read_bytes, time_of
-from skillvault.exchange.suite_report import FailedTest, SuiteReport, common_value, outcome_of
+from skillvault.exchange import source_file
+from skillvault.exchange.source_file import drop_empty, file_label
+from skillvault.exchange.suite_report import FailedTest, SuiteReport, common_value
 from skillvault.model.errors import BadInputError
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
-def read_junit(path: Path, domain: str | None) -> Iterator[Parsed]:
-    """Read the report as one outcome."""
-    outcome = outcome_of(_read_report(path), path, domain)
-    return iter([(label(path.stem, 1), outcome)])
-
-
-def _read_report(path: Path) -> SuiteReport:
+def read_report(path: Path) -> SuiteReport:
+    """Read the counts, times and failures of a report."""
     root = _parse_root(path)
     # The tests are counted here, because the counts of a suite differ between tools.
     suites = [element for element in root.iter() if _tag(element) in ("testsuites", "testsuite")]
@@ -47,14 +43,17 @@ def _read_report(path: Path) -> SuiteReport:
 
 def _parse_root(path: Path) -> "Element":
     """Parse the document; BadInputError for a file that is not a JUnit report."""
-    name = name_of(path)
+    name = file_label(path)
     try:
-        root: Element = fromstring(read_bytes(path), forbid_dtd=True)
+        root: Element = fromstring(source_file.read_bytes(path), forbid_dtd=True)
     except DefusedXmlException:
         message = f"{name}: declares a document type or entities, which are not read; remove them"
         raise BadInputError(message, code="xml-entities") from None
     except (ParseError, ValueError, LookupError) as error:
-        raise _xml_error(name, error) from None
+        line = error.position[0] if isinstance(error, ParseError) else None
+        location = f" at line {line}" if line else ""
+        message = f"{name}: not XML{location}; correct it or write the report again"
+        raise BadInputError(message, code="bad-xml", line=line) from None
     if _tag(root) not in ("testsuites", "testsuite"):
         raise BadInputError(
             f"{name}: expected the root testsuites or testsuite, found {_tag(root)[:40]}; "
@@ -62,13 +61,6 @@ def _parse_root(path: Path) -> "Element":
             code="wrong-type",
         )
     return root
-
-
-def _xml_error(name: str, error: Exception) -> BadInputError:
-    line = error.position[0] if isinstance(error, ParseError) else None
-    location = f" at line {line}" if line else ""
-    message = f"{name}: not XML{location}; correct it or write the report again"
-    return BadInputError(message, code="bad-xml", line=line)
 
 
 def _tag(element: "Element") -> str:
@@ -85,13 +77,12 @@ def _count_statuses(suites: Sequence["Element"], cases: Sequence["Element"]) -> 
     if cases:
         return dict(Counter(_status(case) for case in cases))
     for suite in suites:
-        totals = {
-            key: _parse_count(suite, key) for key in ("tests", "failures", "errors", "skipped")
-        }
-        if totals["tests"]:
-            failed_count = totals["failures"] + totals["errors"]
-            passed_count = max(0, totals["tests"] - failed_count - totals["skipped"])
-            return {"failed": failed_count, "passed": passed_count, "skipped": totals["skipped"]}
+        tests, failures, errors, skipped = (
+            _parse_count(suite, key) for key in ("tests", "failures", "errors", "skipped")
+        )
+        if tests:
+            passed = max(0, tests - failures - errors - skipped)
+            return {"failed": failures + errors, "passed": passed, "skipped": skipped}
     return {}
 
 
@@ -130,8 +121,8 @@ def _run_times(
     starts = [(start, suite) for suite in suites if (start := _suite_start(suite, path))]
     if not starts:
         raise BadInputError(
-            f"{name_of(path)}: timestamp: missing on every testsuite; expected the time at which "
-            'it started; add it, such as timestamp="2026-11-20T10:15:00Z"',
+            f"{file_label(path)}: timestamp: missing on every testsuite; expected the time at "
+            'which it started; add it, such as timestamp="2026-11-20T10:15:00Z"',
             code="missing-key",
             key="timestamp",
         )
@@ -139,7 +130,7 @@ def _run_times(
     try:
         return start, _last_end(starts, cases, path)
     except OverflowError:
-        message = f"{name_of(path)}: time: adds up to more than a calendar holds; correct it"
+        message = f"{file_label(path)}: time: adds up to more than a calendar holds; correct it"
         raise BadInputError(message, code="wrong-type", key="time") from None
 
 
@@ -159,7 +150,7 @@ def _suite_start(suite: "Element", path: Path) -> datetime | None:
     text = suite.get("timestamp")
     if not text:
         return None
-    start = time_of(text)
+    start = source_file.time_of(text)
     if start is None:
         raise _attribute_error(path, "timestamp", "a time such as 2026-11-20T10:15:00Z", text)
     return start
@@ -177,7 +168,7 @@ def _duration(element: "Element", path: Path) -> timedelta | None:
 
 
 def _attribute_error(path: Path, key: str, expected: str, text: str) -> BadInputError:
-    message = f"{name_of(path)}: {key}: expected {expected}, found {text[:40]!r}; correct it"
+    message = f"{file_label(path)}: {key}: expected {expected}, found {text[:40]!r}; correct it"
     return BadInputError(message, code="wrong-type", key=key)
 
 

@@ -1,6 +1,6 @@
-"""Helpers of all readers: strict JSON, typed access to keys, times, labels.
+"""Read files of other programs safely: strict JSON, typed access to keys, times, labels.
 
-Every refusal is a BadInputError: one sentence with the file, the key or line, the expected value,
+Every error is a BadInputError: one sentence with the file, the key or line, the expected value,
 and the next step.
 """
 
@@ -19,8 +19,9 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.text import strict_json
 from skillvault.model.text.text import shorten, slug
 
-Parsed = tuple[str, dict[str, Any] | BadInputError]
-Reader = Callable[[Path, str | None], Iterator[Parsed]]
+# The label of a record, and its outcome or the error that explains why there is none.
+ReadResult = tuple[str, dict[str, Any] | BadInputError]
+OutcomeReader = Callable[[Path, str | None], Iterator[ReadResult]]
 
 _MAX_DEPTH = 100  # foreign reports nest deeper than an outcome may
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
@@ -28,7 +29,7 @@ _HOME_DEPTH = 3  # parts of a home folder's path: the root, `home`, the person
 _HOME_FOLDERS = frozenset({"home", "users"})  # folders inside have the names of people
 
 
-def try_convert(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
+def try_convert(label: str, convert: Callable[[], dict[str, Any]]) -> ReadResult:
     """Convert a record, or return the error that explains the failure."""
     try:
         return label, convert()
@@ -36,7 +37,7 @@ def try_convert(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
         return label, error
 
 
-def label(name: str, number: int) -> str:
+def record_label(name: str, number: int) -> str:
     """Return a slug for one record of a file, such as `outcomes-12`."""
     return f"{slug(name, limit=48) or 'record'}-{number}"
 
@@ -46,7 +47,7 @@ def drop_empty(**values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None and value != ""}
 
 
-def name_of(path: Path) -> str:
+def file_label(path: Path) -> str:
     """Return the name of a file for messages, with folders if the name alone says little."""
     depth = {"ctrf.json": 3, "result.json": 2}.get(path.name, 1)
     return "/".join(path.absolute().parts[-depth:])
@@ -72,7 +73,7 @@ def open_regular(path: Path) -> BinaryIO:
 def unreadable_error(path: Path, error: OSError) -> BadInputError:
     """Return the error for a file that cannot be read."""
     reason = (error.strerror or "unreadable").lower()
-    message = f"{name_of(path)}: {reason}; check the path and whether the file may be read"
+    message = f"{file_label(path)}: {reason}; check the path and whether the file may be read"
     return BadInputError(message, code="unreadable")
 
 
@@ -123,7 +124,7 @@ class Section:
         """Return the dotted key of a member."""
         return f"{self.key}.{key}" if self.key else key
 
-    def refusal(self, key: str, expected: str) -> BadInputError:
+    def member_error(self, key: str, expected: str) -> BadInputError:
         """Return the error for a member that is not the expected value."""
         return _value_error(self.file, self.path(key), expected, self.values.get(key))
 
@@ -136,14 +137,14 @@ class Section:
         """Return a member that is a list; an absent member is an empty list."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, list):
-            raise self.refusal(key, "a list")
+            raise self.member_error(key, "a list")
         return value or []
 
     def number(self, key: str) -> float:
         """Return a member that must be a number."""
         value = self.maybe_number(key)
         if value is None:
-            raise self.refusal(key, "a number")
+            raise self.member_error(key, "a number")
         return value
 
     def maybe_number(self, key: str) -> float | None:
@@ -152,28 +153,28 @@ class Section:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.refusal(key, "a number")
+            raise self.member_error(key, "a number")
         return value + 0  # a negative zero becomes zero, so that equal trades stay equal
 
     def text(self, key: str) -> str:
         """Return a member that must be a text and not empty."""
         value = self.maybe_text(key)
         if not value:
-            raise self.refusal(key, "text")
+            raise self.member_error(key, "text")
         return value
 
     def maybe_text(self, key: str) -> str | None:
         """Return a member that is a text, None if absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, str):
-            raise self.refusal(key, "text")
+            raise self.member_error(key, "text")
         return value
 
     def time(self, key: str) -> datetime:
         """Return a member that must be a time; the default time zone is UTC."""
         value = self.maybe_time(key)
         if value is None:
-            raise self.refusal(key, "a time such as 2026-11-20T10:15:00Z")
+            raise self.member_error(key, "a time such as 2026-11-20T10:15:00Z")
         return value
 
     def maybe_time(self, key: str) -> datetime | None:
@@ -183,7 +184,7 @@ class Section:
             return None
         time = time_of(value)
         if time is None:
-            raise self.refusal(key, "a time such as 2026-11-20T10:15:00Z")
+            raise self.member_error(key, "a time such as 2026-11-20T10:15:00Z")
         return time
 
 

@@ -1,4 +1,4 @@
-"""The files of a source of skills: a folder, or a zip or tar archive unpacked in memory.
+"""List and read the files of a source of skills: a folder, or an archive unpacked in memory.
 
 The sizes in an archive are not trusted. A forbidden path or size is a problem of one skill only.
 Nothing is written.
@@ -29,17 +29,15 @@ MAX_BYTES = 16 * 1024 * 1024  # of one skill
 _MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
 SKILL_FILES = ("SKILL.md", "skill.md")
 # Files of git and of tools, which are not part of a skill that is a whole repository.
-_IGNORED = frozenset(".git .gitignore .gitattributes .gitmodules .github".split())
-_PACKAGES = frozenset("node_modules __pycache__ .venv site-packages".split())
-_TESTS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split())
+_TOOL_FILES = frozenset(".git .gitignore .gitattributes .gitmodules .github".split())
+_PACKAGE_FOLDERS = frozenset("node_modules __pycache__ .venv site-packages".split())
+_TEST_FOLDERS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split())
 # Folders of a skill that hold its own material, even if there is a SKILL.md in them.
-_MATERIAL = _TESTS | frozenset(
+_MATERIAL_FOLDERS = _TEST_FOLDERS | frozenset(
     "assets examples evals references resources scripts template templates".split()
 )
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
 _DRIVE = re.compile(r"[A-Za-z]:")
-
-Reader = Callable[[Sequence[str]], Mapping[str, bytes]]
 
 
 class SourceTree(Struct, frozen=True):
@@ -50,7 +48,7 @@ class SourceTree(Struct, frozen=True):
     """
 
     sizes: Mapping[str, int]
-    read: Reader
+    read: Callable[[Sequence[str]], Mapping[str, bytes]]
     unusable: Mapping[str, str] = {}
     links: Mapping[str, str] = {}
 
@@ -65,7 +63,7 @@ class SkillPaths(Struct, frozen=True):
     paths: tuple[str, ...]
     links: tuple[str, ...] = ()
 
-    def inner(self, path: str) -> str:
+    def relative_path(self, path: str) -> str:
         """Return a path relative to the skill's folder."""
         return path.removeprefix(f"{self.folder}/") if self.folder else path
 
@@ -79,7 +77,7 @@ class SkippedFile(Struct, frozen=True):
     @property
     def is_skill_file(self) -> bool:
         """Return True for the SKILL.md of a folder."""
-        return self.path.rpartition("/")[2] in SKILL_FILES
+        return _is_skill_file(self.path)
 
 
 class SkillScan(Struct, frozen=True):
@@ -101,9 +99,9 @@ def tree_of(files: Mapping[str, bytes]) -> SourceTree:
     )
 
 
-def find_skills(tree: SourceTree, within: str = "") -> list[SkillPaths]:
-    """Find the skills of a source, or of one of its folders, sorted by folder."""
-    return scan_skills(tree, within).skills
+def find_skills(tree: SourceTree) -> list[SkillPaths]:
+    """Find the skills of a source, sorted by folder."""
+    return scan_skills(tree).skills
 
 
 def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
@@ -114,8 +112,8 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     """
     prefixes = tuple(f"{folder}/" for folder in _folders_within(tree, within))
     paths = sorted(p for p in (*tree.sizes, *tree.unusable) if not within or p.startswith(prefixes))
-    skill_files = [path for path in paths if path.rpartition("/")[2] in SKILL_FILES]
-    folders = {path.rpartition("/")[0] for path in skill_files}
+    skill_files = [path for path in paths if _is_skill_file(path)]
+    folders = {posixpath.dirname(path) for path in skill_files}
     skipped_files = [
         SkippedFile(path, reason)
         for path in skill_files
@@ -124,38 +122,47 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     skipped_files += [
         SkippedFile(path, "its name is not SKILL.md in these letters; rename it")
         for path in paths
-        if path[-8:].lower() == "skill.md" and path.rpartition("/")[2] not in SKILL_FILES
-        if path[-9:-8] in ("", "/")
+        if posixpath.basename(path).lower() == "skill.md" and not _is_skill_file(path)
     ]
-    folders -= {entry.path.rpartition("/")[0] for entry in skipped_files}
+    folders -= {posixpath.dirname(entry.path) for entry in skipped_files}
     upper, lower = SKILL_FILES
-    left_out = {
-        f"{folder}/{lower}".lstrip("/")
+    second_pages = {
+        posixpath.join(folder, lower)
         for folder in folders
-        if {f"{folder}/{name}".lstrip("/") for name in SKILL_FILES} <= tree.sizes.keys()
+        if {posixpath.join(folder, name) for name in SKILL_FILES} <= tree.sizes.keys()
     }
-    skipped_files += [SkippedFile(page, f"beside a {upper}, which is read") for page in left_out]
-    left_out |= {path for path, reason in tree.unusable.items() if reason.startswith(_LEFT_OUT)}
+    skipped_files += [
+        SkippedFile(page, f"beside a {upper}, which is read") for page in second_pages
+    ]
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:
         folder = _skill_above(path, folders)
-        if folder is not None and _is_member(path.removeprefix(f"{folder}/"), folder == within):
+        if (
+            folder is not None
+            and _is_member(path.removeprefix(f"{folder}/"), folder == within)
+            and path not in second_pages
+            and not tree.unusable.get(path, "").startswith(_OMITTED_KINDS)
+        ):
             members[folder].append(path)
-    skills: list[SkillPaths] = []
     links_by_target: dict[str, list[str]] = {}
     for link, target in sorted(tree.links.items()):
         links_by_target.setdefault(target, []).append(link)
-    for folder in sorted(folders):
-        files = (path for path in members[folder] if path not in left_out)
-        skills.append(SkillPaths(folder, tuple(files), _link_paths(folder, links_by_target)))
+    skills = [
+        SkillPaths(folder, tuple(members[folder]), _link_paths(folder, links_by_target))
+        for folder in sorted(folders)
+    ]
     mentions = {entry.path for entry in skipped_files}.union(*(skill.paths for skill in skills))
     skipped_files += [
         SkippedFile(path, tree.unusable[path])
         for path in paths
         if path in tree.unusable and path not in mentions
-        if _PACKAGES.isdisjoint(path.removeprefix(within).split("/"))
+        if _PACKAGE_FOLDERS.isdisjoint(path.removeprefix(within).split("/"))
     ]
     return SkillScan(skills, sorted(skipped_files, key=lambda entry: entry.path), len(skill_files))
+
+
+def _is_skill_file(path: str) -> bool:
+    return posixpath.basename(path) in SKILL_FILES
 
 
 def _folders_within(tree: SourceTree, folder: str) -> Iterator[str]:
@@ -172,18 +179,18 @@ def _explain_no_skill(
     """Explain why a SKILL.md does not make a skill; None if it makes one."""
     if path in unusable:
         return unusable[path]
-    folder = path.rpartition("/")[0]
+    folder = posixpath.dirname(path)
     parts = folder.removeprefix(within).strip("/").split("/")
-    if packages := _PACKAGES.intersection(parts):
+    if packages := _PACKAGE_FOLDERS.intersection(parts):
         return f"of a package in {min(packages)}/"
     parent = _skill_above(folder, folders)
     if parent is not None:
         inner = folder.removeprefix(parent).strip("/").split("/")
-        is_test = parent == within and inner[0] in _TESTS
-        if _MATERIAL.intersection(inner) and not is_test:
+        is_test = parent == within and inner[0] in _TEST_FOLDERS
+        if _MATERIAL_FOLDERS.intersection(inner) and not is_test:
             return f"a file of the skill {parent or 'at the top'}"
     ancestors = parts[: parts.index("skills")] if "skills" in parts else parts[:-1]
-    if _TESTS.intersection(ancestors):
+    if _TEST_FOLDERS.intersection(ancestors):
         return "of a test; name its folder as SOURCE to install it"
     return None
 
@@ -191,23 +198,22 @@ def _explain_no_skill(
 def _skill_above(path: str, folders: Collection[str]) -> str | None:
     folder = path
     while folder:
-        folder = folder.rpartition("/")[0]
+        folder = posixpath.dirname(folder)
         if folder in folders:
             return folder
     return None
 
 
-def _is_member(inner: str, is_top: bool) -> bool:
-    """Return True for a path that belongs to the skill above it.
+def _is_member(path: str, is_top: bool) -> bool:
+    """Return True if a path, relative to the folder of a skill, belongs to the skill.
 
     A skill at the top of a source is often a whole repository, with its tests and other programs'
     folders.
     """
-    parts = set(inner.split("/"))
-    if not (_IGNORED | _PACKAGES).isdisjoint(parts):
+    if not (_TOOL_FILES | _PACKAGE_FOLDERS).isdisjoint(path.split("/")):
         return False
-    folder, slash, _ = inner.partition("/")
-    return not (is_top and slash and (folder in _TESTS or folder.startswith(".")))
+    folder, slash, _ = path.partition("/")
+    return not (is_top and slash and (folder in _TEST_FOLDERS or folder.startswith(".")))
 
 
 def _link_paths(folder: str, links_by_target: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -225,7 +231,7 @@ def _link_paths(folder: str, links_by_target: Mapping[str, Sequence[str]]) -> tu
 
 
 def host_rank(folder: str) -> tuple[bool, bool]:
-    """Sort key: skills outside of a host's hidden folder first, then those for all hosts."""
+    """Sort key: skills outside of a host's hidden folder first, then skills for all hosts."""
     parts = folder.split("/")
     return (any(part.startswith(".") for part in parts), ".agents" not in parts)
 
@@ -250,14 +256,18 @@ def path_without_skills(folder: str) -> tuple[str, ...]:
 
 def read_skill_files(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
     """Read a skill's files by path in its folder; BadInputError for a forbidden path."""
-    _check_size(tree, skill.paths)
+    if len(skill.paths) > MAX_FILES:
+        message = f"{len(skill.paths)} files; a skill has at most {MAX_FILES}, name a folder in it"
+        raise BadInputError(message, code="too-large")
+    if sum(tree.sizes.get(path, 0) for path in skill.paths) > MAX_BYTES:
+        raise _too_large()
     for path in skill.paths:
-        check_path(skill.inner(path))
+        check_path(skill.relative_path(path))
         if path in tree.unusable:
             raise _path_error(path, tree.unusable[path])
-    check_distinct(skill.inner(path) for path in skill.paths)
+    check_distinct(map(skill.relative_path, skill.paths))
     contents = tree.read(skill.paths)
-    return {skill.inner(path): contents[path] for path in skill.paths}
+    return {skill.relative_path(path): contents[path] for path in skill.paths}
 
 
 def check_path(path: str) -> None:
@@ -267,7 +277,7 @@ def check_path(path: str) -> None:
         raise _path_error(path, "an absolute path")
     if ".." in names:
         raise _path_error(path, "a path that leads out of its folder (..)")
-    if _CONTROL.search(path):
+    if _CONTROL_CHARACTER.search(path):
         raise _path_error(path, "a path with a backslash or a control character")
     if any(name in ("", ".") or name != name.strip() or name.endswith(".") for name in names):
         raise _path_error(path, "a path with an empty name, or one that ends with a dot or a space")
@@ -284,34 +294,18 @@ def check_distinct(paths: Iterable[str]) -> None:
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
     for path in paths:
-        form = _fold_case(path)
-        if form in files:
-            raise _path_error(
-                path, f"a name that differs from {files[form]} in letter case or form"
-            )
-        files[form] = path
-        parts = path.split("/")
-        for depth in range(1, len(parts)):
-            folder = "/".join(parts[:depth])
-            if folders.setdefault(_fold_case(folder), folder) != folder:
-                clash = folders[_fold_case(folder)]
-                raise _path_error(
-                    path, f"a folder that differs from {clash} in letter case or form"
-                )
+        twin = files.setdefault(_fold_case(path), path)
+        if twin != path:
+            raise _path_error(path, f"a name that differs from {twin} in letter case or form")
+        for folder in _folders_of(path):
+            twin = folders.setdefault(_fold_case(folder), folder)
+            if twin != folder:
+                raise _path_error(path, f"a folder that differs from {twin} in letter case or form")
     if clashes := sorted(files.keys() & folders.keys()):
         raise _path_error(files[clashes[0]], "a file where another path has a folder")
 
 
-def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
-    if len(paths) > MAX_FILES:
-        message = f"{len(paths)} files; a skill has at most {MAX_FILES}, name a folder in it"
-        raise BadInputError(message, code="too-large")
-    total_size = sum(tree.sizes.get(path, 0) for path in paths)
-    if total_size > MAX_BYTES:
-        raise too_large_error()
-
-
-def too_large_error() -> BadInputError:
+def _too_large() -> BadInputError:
     """Return the error for a skill that is too large."""
     message = f"more than {MAX_BYTES // 1024**2} MiB; a skill is smaller, ask its author"
     return BadInputError(message, code="too-large")
@@ -325,10 +319,10 @@ def _path_error(path: str, reason: str) -> BadInputError:
 
 def _is_git_name(name: str) -> bool:
     """Return True if git on some file system takes the name for its own folder."""
-    form = "".join(
+    visible_name = "".join(
         character for character in name.casefold() if unicodedata.category(character) != "Cf"
     )
-    return form in {".git", "git~1"} or form.startswith(".git:")
+    return visible_name in {".git", "git~1"} or visible_name.startswith(".git:")
 
 
 def _fold_case(path: str) -> str:
@@ -339,7 +333,7 @@ def _fold_case(path: str) -> str:
 
 _MAX_ENTRIES = 200_000  # of a source, in case somebody names a home folder by mistake
 _LINK = "a link"
-_LEFT_OUT = (_LINK, "a submodule")  # a skill comes in without them
+_OMITTED_KINDS = (_LINK, "a submodule")  # a skill comes in without them
 _MAX_LINKS = 40  # links that lead to links
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -378,7 +372,7 @@ def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     for folder, folders, names in os.walk(root, followlinks=False):
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         folders[:] = sorted(set(folders) - {".git"} - set(links))
-        is_package = not _PACKAGES.isdisjoint(Path(folder).relative_to(root).parts)
+        is_package = not _PACKAGE_FOLDERS.isdisjoint(Path(folder).relative_to(root).parts)
         for name in (*names, *links):
             if not is_package or name in SKILL_FILES:
                 path = Path(folder) / name
@@ -392,7 +386,7 @@ def follow_links(tree: SourceTree) -> SourceTree:
     files, because its skills are in the tree already. Any other link is unusable.
     """
     folders = {"", *(folder for path in tree.sizes for folder in _folders_of(path))}
-    skills = {p.rpartition("/")[0] for p in tree.sizes if p.rpartition("/")[2] in SKILL_FILES}
+    skills = {posixpath.dirname(path) for path in tree.sizes if _is_skill_file(path)}
     skill_parents = skills.union(*map(_folders_of, skills))
     unusable, links, files = dict(tree.unusable), dict[str, str](), dict[str, str]()
     paths = sorted(tree.sizes)
@@ -411,12 +405,9 @@ def follow_links(tree: SourceTree) -> SourceTree:
                     message = f"{link}: more than {_MAX_ENTRIES} files by links; remove the link"
                     raise BadInputError(message, code="too-large")
         else:
-            target_of = (
-                "which leads out of the source or in a cycle"
-                if target is None
-                else "which is not there"
-            )
-            unusable[link] = f"{_LINK} to {text[:_MAX_NAME]}, {target_of}"
+            is_outside = target is None
+            fault = "leads out of the source or in a cycle" if is_outside else "is not there"
+            unusable[link] = f"{_LINK} to {text[:_MAX_NAME]}, which {fault}"
 
     def read(paths: Sequence[str]) -> Mapping[str, bytes]:
         contents = tree.read(list(dict.fromkeys(files.get(path, path) for path in paths)))
@@ -458,7 +449,7 @@ def _read_unchanged(root: Path, path: str, listed_state: os.stat_result) -> byte
         message = f"{path}: cannot be read ({error.strerror}); check the path and its rights"
         raise BadInputError(message, code="unreadable") from None
     if len(content) > MAX_BYTES:
-        raise too_large_error()
+        raise _too_large()
     if len({_identity(state) for state in (listed_state, opened_state, final_state)}) > 1:
         raise BadInputError(f"{path}: changed while it was read; try again", code="changed")
     return Program(content) if listed_state.st_mode & stat.S_IXUSR else content
@@ -470,9 +461,9 @@ def _identity(state: os.stat_result) -> tuple[int, ...]:
 
 # ── archives ─────────────────────────────────────────────────────────────────────────
 
-_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
-_CHUNK = 64 * 1024
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError,
+_ZIP_START, _GZIP_START = b"PK\x03\x04", b"\x1f\x8b"
+_CHUNK_SIZE = 64 * 1024
+_BAD_ARCHIVE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError,
             NotImplementedError, ValueError)  # fmt: skip
 
 
@@ -482,17 +473,24 @@ def unpack(archive: bytes) -> dict[str, bytes]:
     BadInputError for an archive that is damaged or too large, or contains anything but files and
     folders.
     """
-    read_members = _read_zip if archive.startswith(_ZIP) else _read_tar
+    members = _zip_members(archive) if archive.startswith(_ZIP_START) else _tar_members(archive)
     files: dict[str, bytes] = {}
+    free_bytes = MAX_BYTES
     try:
-        for path, data in read_members(archive):
+        for count, (path, mode, file) in enumerate(members, start=1):
+            is_full = len(files) == MAX_FILES and file is not None
+            if is_full or count > 2 * MAX_FILES:  # folders are members too
+                message = f"more than {MAX_FILES} files in one archive; a skill has fewer"
+                raise BadInputError(f"{message}, ask its author", code="too-large")
             check_path(path)
+            if file is None:
+                continue
             if path in files:
                 raise BadInputError(f"{path!r}: is in the archive twice", code="unsafe-path")
-            files[path] = data
-            if len(files) > MAX_FILES:
-                raise _too_many_files()
-    except _DAMAGED as error:
+            data = _read_bounded(file, free_bytes)
+            free_bytes -= len(data)
+            files[path] = Program(data) if mode & stat.S_IXUSR else data
+    except _BAD_ARCHIVE as error:
         raise BadInputError(
             f"the archive is damaged or of another kind ({error}); a zip or tar.gz is expected",
             code="bad-archive",
@@ -501,68 +499,47 @@ def unpack(archive: bytes) -> dict[str, bytes]:
     return files
 
 
-def _read_zip(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    free_bytes = MAX_BYTES
+def _zip_members(archive: bytes) -> Iterator[tuple[str, int, IO[bytes] | None]]:
+    """Yield the path, mode and content of each member; a folder has no content."""
     with zipfile.ZipFile(io.BytesIO(archive)) as source:
-        entries = source.infolist()
-        if len(entries) > 2 * MAX_FILES:  # folders have entries too
-            raise _too_many_files()
-        for entry in entries:
+        for entry in source.infolist():
             mode = entry.external_attr >> 16  # 0 in an archive that knows no modes
             if entry.is_dir():
-                check_path(entry.filename.rstrip("/"))
-                continue
-            if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+                yield entry.filename.rstrip("/"), mode, None
+            elif stat.S_IFMT(mode) in (0, stat.S_IFREG):
+                with source.open(entry) as file:
+                    yield entry.filename, mode, file
+            else:
                 raise _member_error(entry.filename)
-            with source.open(entry) as file:
-                data = _read_bounded(file, free_bytes)
-            free_bytes -= len(data)
-            yield entry.filename, _mark_program(data, mode)
 
 
-def _read_tar(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    is_gzip = archive.startswith(_GZIP)
+def _tar_members(archive: bytes) -> Iterator[tuple[str, int, IO[bytes] | None]]:
+    """Yield the path, mode and content of each member; a folder has no content."""
+    is_gzip = archive.startswith(_GZIP_START)
     raw = gzip.GzipFile(fileobj=io.BytesIO(archive)) if is_gzip else io.BytesIO(archive)
     stream = io.BytesIO(_read_bounded(raw, 2 * MAX_BYTES))  # headers and padding count too
-    free_bytes, count = MAX_BYTES, 0
     with tarfile.open(fileobj=stream, mode="r:") as source:
         for entry in source:
-            count += 1
-            if count > 2 * MAX_FILES:
-                raise _too_many_files()
-            name = entry.name.removeprefix("./")
+            path = entry.name.removeprefix("./")
             if entry.isdir():
-                if name not in ("", "."):
-                    check_path(name)
-                continue
-            if not entry.isreg() or entry.issparse():
+                if path not in ("", "."):
+                    yield path, entry.mode, None
+            elif entry.isreg() and not entry.issparse():
+                yield path, entry.mode, source.extractfile(entry)
+            else:
                 raise _member_error(entry.name)
-            file = source.extractfile(entry)
-            data = _read_bounded(file, free_bytes) if file else b""
-            free_bytes -= len(data)
-            yield name, _mark_program(data, entry.mode)
-
-
-def _mark_program(data: bytes, mode: int) -> bytes:
-    """Mark the content of a member as a program if its owner may run it."""
-    return Program(data) if mode & stat.S_IXUSR else data
 
 
 def _read_bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, limit: int) -> bytes:
     """Read a file; BadInputError as soon as the file exceeds `limit` bytes."""
     chunks: list[bytes] = []
     size = 0
-    while chunk := file.read(_CHUNK):
+    while chunk := file.read(_CHUNK_SIZE):
         size += len(chunk)
         if size > limit:
-            raise too_large_error()
+            raise _too_large()
         chunks.append(chunk)
     return b"".join(chunks)
-
-
-def _too_many_files() -> BadInputError:
-    message = f"more than {MAX_FILES} files in one archive; a skill has fewer, ask its author"
-    return BadInputError(message, code="too-large")
 
 
 def _member_error(path: str) -> BadInputError:

@@ -14,18 +14,18 @@ from skillvault.model.errors import BadInputError, UsageError
 Kind = Literal["folder", "git", "site", "clawhub"]
 
 REGISTRY = "https://clawhub.ai"
-_FORMS = (
+_SOURCE_FORMS = (
     "a folder, a git URL (https, ssh or file; `#ref:folder` behind it), owner/repo[/folder] on "
     "GitHub, a site's https address, or clawhub:owner/name"
 )
 _GIT_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "huggingface.co")
 _HOST = r"[A-Za-z0-9][A-Za-z0-9.-]*"
 _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<rest>.*)", re.IGNORECASE)
-_SSH = re.compile(rf"ssh://(?:[A-Za-z0-9_][\w.-]*@)?{_HOST}(?::[0-9]+)?/[^-].*")
-_SCP = re.compile(rf"[A-Za-z0-9_][\w.-]*@{_HOST}:(?!//)[^-\s].*")
-_WEB = re.compile(rf"https?://(?P<host>{_HOST}|\[[0-9a-f:]+\])(?::[0-9]+)?(?P<path>[/?].*)?")
+_SSH_URL = re.compile(rf"ssh://(?:[A-Za-z0-9_][\w.-]*@)?{_HOST}(?::[0-9]+)?/[^-].*")
+_SCP_ADDRESS = re.compile(rf"[A-Za-z0-9_][\w.-]*@{_HOST}:(?!//)[^-\s].*")
+_WEB_URL = re.compile(rf"https?://(?P<host>{_HOST}|\[[0-9a-f:]+\])(?::[0-9]+)?(?P<path>[/?].*)?")
 _GITHUB = re.compile(r"(?P<owner>[A-Za-z0-9][\w.-]*)/(?P<repo>[A-Za-z0-9_][\w.-]*)(?P<path>/.+)?")
-_TREE = re.compile(
+_TREE_URL = re.compile(
     r"(?P<repo>https://[^/]+/[^/]+/[^/]+)/(?:-/)?tree/(?P<ref>[^/]+)(?:/(?P<path>.+))?"
 )
 _REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][\w./@+-]*")
@@ -80,7 +80,7 @@ def parse_source(text: str, *, registry: str = REGISTRY, is_folder: bool = False
     if _URL.match(text):
         return _parse_address(text)
     address, _, fragment = text.partition("#")
-    if _SCP.fullmatch(address):
+    if _SCP_ADDRESS.fullmatch(address):
         return _parse_repository(address, fragment)
     if match := _GITHUB.fullmatch(address):
         url = f"https://github.com/{match['owner']}/{match['repo'].removesuffix('.git')}.git"
@@ -93,7 +93,7 @@ def _parse_registry_skill(text: str, registry: str) -> SkillSource:
     owner, _, name = text.removeprefix("clawhub:").removeprefix("@").partition("/")
     if not (_NAME.fullmatch(owner) and _NAME.fullmatch(name)):
         raise _source_error(text, "not a skill of a registry; write clawhub:owner/name")
-    if not _WEB.fullmatch(registry):
+    if not _WEB_URL.fullmatch(registry):
         raise UsageError(f"--registry {registry}: not an https address; write {REGISTRY}")
     return SkillSource("clawhub", registry.rstrip("/"), owner=owner, skill=name)
 
@@ -102,12 +102,12 @@ def _parse_address(text: str) -> SkillSource:
     """Parse a source with a URL scheme."""
     base, _, fragment = text.partition("#")
     address = base.removeprefix("git+")
-    if address.startswith("file:///") or _SSH.fullmatch(address):
+    if address.startswith("file:///") or _SSH_URL.fullmatch(address):
         return _parse_repository(address, fragment)
-    web = _WEB.fullmatch(address)
+    web = _WEB_URL.fullmatch(address)
     if web is None:
         raise _source_error(text, "not an address that skills are fetched from")
-    if tree := _TREE.fullmatch(address):
+    if tree := _TREE_URL.fullmatch(address):
         return _parse_repository(f"{tree['repo']}.git", f"{tree['ref']}:{tree['path'] or ''}")
     if address != base or address.endswith(".git") or web["host"] in _GIT_HOSTS:
         if not address.startswith("https://"):
@@ -134,4 +134,4 @@ def _parse_repository(url: str, fragment: str) -> SkillSource:
 
 def _source_error(text: str, reason: str) -> UsageError:
     printable_text = "".join(c if c.isprintable() else "?" for c in text[:200])
-    return UsageError(f"{printable_text}: {reason}; name {_FORMS}")
+    return UsageError(f"{printable_text}: {reason}; name {_SOURCE_FORMS}")

@@ -1,16 +1,16 @@
 """Convert a test report of any format to one outcome: counts, failing tests, error lines.
 
-The readers of `ctrf` and `junit` fill in a SuiteReport; nothing is read or written here.
+The readers of `ctrf` and `junit` return a SuiteReport.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from skillvault.exchange.source_file import drop_empty
+from skillvault.exchange.source_file import ReadResult, drop_empty, record_label
 from skillvault.model.records import Scalar, stamp
 from skillvault.model.text.text import cut_between_words, shorten
 
@@ -49,6 +49,13 @@ class SuiteReport:
     batch: str | None = None
     test: str | None = None  # the name of the only test
     context: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+def read_suite(
+    read_report: Callable[[Path], SuiteReport], path: Path, domain: str | None
+) -> Iterator[ReadResult]:
+    """Yield the one outcome of a test report."""
+    yield record_label(path.stem, 1), outcome_of(read_report(path), path, domain)
 
 
 def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Proposals as branches, each with one commit that approves a skill, for a pull request.
+"""Make a branch for each proposal, with one commit that approves the skill, for a pull request.
 
 The branch and the work tree of the vault do not change here.
 """
@@ -15,19 +15,14 @@ from skillvault.model.errors import UsageError
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.html_table import markdown_table
 from skillvault.review.review import WaitingSkill
-from skillvault.team.proposal_refs import (
-    BranchCleanup,
-    read_tips,
-    remove_merged,
-    request_url,
-    take_edits,
-)
+from skillvault.team import proposal_refs
+from skillvault.team.proposal_refs import BranchCleanup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.objects import Entry, mode_of
 from skillvault.vault.git.remote import PROPOSAL, Upstream, upstream_of
 
-_ROWS = 20  # outcomes that a commit's message lists
+_MAX_ROWS = 20  # outcomes that a commit's message lists
 _FENCE = re.compile(r"^`{3,}", re.MULTILINE)
 
 
@@ -62,8 +57,8 @@ def make_branches(
 ) -> BranchReport:
     """Make a branch for each proposal, take what reviewers pushed, and remove merged branches.
 
-    With `push` the branches are pushed, and merged ones are removed in the remote too. UsageError
-    without a remote.
+    With `push` the branches are pushed, and merged branches are removed in the remote too.
+    UsageError without a remote.
     """
     git, main = store.git, store.head().policy.branch
     upstream = upstream_of(git, main)
@@ -71,8 +66,12 @@ def make_branches(
         if upstream is None:
             raise UsageError("the vault has no remote; run `git remote add origin URL`")
         upstream.fetch()
-    merged = remove_merged(git, main, [skill.name for skill in waiting], upstream if push else None)
-    merged.left |= take_edits(git, read_tips(git, upstream.remote if upstream else None))
+    merged = proposal_refs.remove_merged(
+        git, main, [skill.name for skill in waiting], upstream if push else None
+    )
+    merged.left |= proposal_refs.take_edits(
+        git, proposal_refs.read_tips(git, upstream.remote if upstream else None)
+    )
     branches: list[ProposalBranch] = []
     for skill in waiting:
         try:
@@ -89,7 +88,9 @@ def _push(upstream: Upstream, branch: ProposalBranch, cleanup: BranchCleanup) ->
         return branch
     if upstream.push_proposal(branch.branch) == "outrun":
         cleanup.left[branch.branch] = "somebody pushed to it a moment ago; run the command again"
-    return replace(branch, url=request_url(upstream.address, branch.branch, upstream.branch))
+    return replace(
+        branch, url=proposal_refs.request_url(upstream.address, branch.branch, upstream.branch)
+    )
 
 
 def _make_branch(
@@ -129,14 +130,14 @@ def request_text(waiting: WaitingSkill, message: str) -> str:
     opening, _, trailers = message.rstrip().rpartition("\n\n")
     quotation = "\n".join(f"> {line}".rstrip() for line in waiting.body.splitlines())
     parts = [opening, waiting.description, f"**The text of {waiting.name}**", quotation]
-    if rows := waiting.basis.rows[-_ROWS:]:
+    if rows := waiting.basis.rows[-_MAX_ROWS:]:
         cells = [(row.outcome, row.status, row.session, row.episode) for row in rows]
-        count = len(waiting.basis.rows) - len(rows)
-        lead = f"**Rests on {waiting.basis.sentence}**" + (f", the last {_ROWS}:" if count else "")
-        parts += [lead, markdown_table(("outcome", "status", "session", "occasion"), cells)]
+        limit = f", the last {_MAX_ROWS}:" if len(waiting.basis.rows) > len(rows) else ""
+        parts.append(f"**Rests on {waiting.basis.sentence}**{limit}")
+        parts.append(markdown_table(("outcome", "status", "session", "occasion"), cells))
     if waiting.diff:
         fences = _FENCE.findall("\n".join(line[1:] for line in waiting.diff))
-        fence = "`" * max(3, *(len(mark) + 1 for mark in fences), 3)
+        fence = "`" * max([3, *(len(mark) + 1 for mark in fences)])
         parts += [f"**Against {', '.join(waiting.replaces)} as it is served**"]
         parts += ["\n".join([f"{fence}diff", *waiting.diff, fence])]
     text = escape_hidden("\n\n".join(parts))

@@ -19,7 +19,7 @@ from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 
-LEARNING = ("propose", "promote", "generate", "distill", "refresh", "merge", "assess")
+_LEARNING_STEPS = ("propose", "promote", "generate", "distill", "refresh", "merge", "assess")
 
 
 def recompute(run: Run, first: Change | None) -> list[Change]:
@@ -30,7 +30,7 @@ def recompute(run: Run, first: Change | None) -> list[Change]:
     if first:
         run.perform(first)
     if not run.report.waiting:
-        run_steps(run, LEARNING)
+        run_steps(run, _LEARNING_STEPS)
     for item in run.report.waiting:
         raise UncommittedEditError(f"{item.path}: {item.reason}; commit or undo it, and try again")
     return [replace(result.change, commit_with=ONE_COMMIT, takes=()) for result in run.report.done]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from skillvault.model.policy import Policy
 
 
-_OPTIONAL = ("domain", "created", "expires", "subject", "account", "retired", "trial")
+_OPTIONAL_KEYS = ("domain", "created", "expires", "subject", "account", "retired", "trial")
 _MAX_QUOTED = 60  # characters of a value that is quoted
 
 
@@ -53,7 +53,7 @@ def clean_skill(skill: Skill) -> Skill:
         new_skill = msgspec.convert(values, Skill)
     except msgspec.ValidationError as error:
         raise UsageError(f"{skill.name!s}: {error}; correct the value") from None
-    defaults = {key: None for key in _OPTIONAL if not getattr(new_skill, key)}
+    defaults = {key: None for key in _OPTIONAL_KEYS if not getattr(new_skill, key)}
     description = " ".join(new_skill.description.split())
     return msgspec.structs.replace(
         new_skill, **defaults, description=description, body=new_skill.body.strip()
@@ -149,7 +149,7 @@ class Curator:
         if shelf == "proposed":  # the store marks its skills
             result = msgspec.structs.replace(result, internal=True)
         check = partial(check_round_trip, skill=result)
-        return self._commit(change, now, dry=dry, check=check)
+        return self._commit([change], now, dry=dry, check=check)
 
     def approve(
         self,
@@ -177,13 +177,14 @@ class Curator:
         With `clean`, only proposals without lint findings.
         """
         head = self._store.head()
-        origins = installing.origins(head)
+        origins = installing.find_origins(head)
         urls = {
             name: origins[name].url if name in origins else ""
             for name in sorted(head.skills.proposed)
         }
         names = [name for name, url in urls.items() if is_below(url, source)]
-        return [name for name in names if not clean or installing.is_clean(self._store, head, name)]
+        lint = partial(installing.lint_proposed, self._store, head)
+        return [name for name in names if not clean or not lint(name)]
 
     def select_alike(self, name: str) -> tuple[list[str], list[str]]:
         """Return the clean and the other proposals from the source of a proposal.
@@ -191,7 +192,7 @@ class Curator:
         Skills that were learned here are alike if their kind and domain are equal.
         """
         head = self._store.head()
-        origins = installing.origins(head)
+        origins = installing.find_origins(head)
         keys = {
             proposal: source_root(origins[proposal].url)
             if proposal in origins
@@ -200,8 +201,8 @@ class Curator:
         }
         clean_names, flagged = list[str](), list[str]()
         for proposal in sorted(proposal for proposal in keys if keys[proposal] == keys.get(name)):
-            is_clean = installing.is_clean(self._store, head, proposal)
-            (clean_names if is_clean else flagged).append(proposal)
+            findings = installing.lint_proposed(self._store, head, proposal)
+            (flagged if findings else clean_names).append(proposal)
         return clean_names, flagged
 
     def approval(self, name: str) -> "Change":
@@ -224,32 +225,24 @@ class Curator:
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Withdraw a rejection: the skill waits again, and similar skills may be proposed."""
         skill = rejected_skills.read_rejected_skill(self._store, name.replace("_", "-"))
-        change = curate.forget(*skill)
-        return self._commit(change, now, dry=dry)
+        return self._commit([curate.forget(*skill)], now, dry=dry)
 
     def lint(self, name: str) -> "list[Finding] | None":
         """Return what a person should read before approving an installed skill.
 
         None for any other skill.
         """
-        return installing.lint_waiting(self._store, name.replace("_", "-"))
-
-    def _approve_change(self, skill: Skill, shelf: str, content: bytes | None = None) -> "Change":
-        next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
-        if shelf == "proposed" and skill.replaces:
-            return next_versions.approval(self._store, skill, content)
-        return curate.approve(skill, shelf)
+        head, name = self._store.head(), name.replace("_", "-")
+        skill = head.skills.proposed.get_many([name]).get(name)
+        if skill is None or skill.origin != "installed":
+            return None
+        return installing.lint_proposed(self._store, head, name)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Move a skill to archive/; add a skill of another layer to `shelf.hidden`."""
         return self._decide(
             name, self._retire_change, now, dry=dry, change_layer=curate.hide_in_layer
         )
-
-    def _retire_change(self, skill: Skill, shelf: str) -> "Change":
-        head = self._store.head()
-        next_versions.check_is_no_version(head, skill.name)
-        return next_versions.with_versions_removed(head, curate.retire(skill, shelf))
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Keep a skill despite poor evidence and age.
@@ -266,38 +259,6 @@ class Curator:
         now = now or self._clock()
         make_change = partial(self._restore_change, now=now)
         return self._decide(name, make_change, now, dry=dry, change_layer=curate.restore_in_layer)
-
-    def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
-        head = self._store.head()
-        starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
-        return curate.restore(skill, shelf, now=starts_at, policy=head.policy)
-
-    def _find_skill(self, name: str) -> tuple[Skill, str]:
-        """Return a skill of the vault, named by its folder, and its shelf."""
-        skill, path = lookup.read_skill(self._store, name)
-        # A skill is identified by its folder, even if its front matter has another name.
-        return msgspec.structs.replace(skill, name=Path(path).parent.name), layout.shelf_of(path)
-
-    def _decide_all(
-        self,
-        names: Iterable[str],
-        make_change: "Callable[[Skill, str], Change]",
-        now: datetime | None,
-        *,
-        dry: bool,
-        edits: "Sequence[Change]" = (),
-    ) -> "run.Report":
-        """Commit one decision about several skills, and edits of them, together."""
-        if not dry:
-            self._store.recover()
-        decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
-        changes = [
-            msgspec.structs.replace(change, commit_with=ONE_COMMIT)
-            for change in (*edits, *decisions)
-        ]
-        now = now or self._clock()
-        results = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
-        return run.Report(results)
 
     def create(
         self,
@@ -345,6 +306,47 @@ class Curator:
 
         return self._decide(name, rename_change, now, dry=dry)
 
+    def _approve_change(self, skill: Skill, shelf: str, content: bytes | None = None) -> "Change":
+        next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
+        if shelf == "proposed" and skill.replaces:
+            return next_versions.approval(self._store, skill, content)
+        return curate.approve(skill, shelf)
+
+    def _retire_change(self, skill: Skill, shelf: str) -> "Change":
+        head = self._store.head()
+        next_versions.check_is_no_version(head, skill.name)
+        return next_versions.with_versions_removed(head, curate.retire(skill, shelf))
+
+    def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
+        head = self._store.head()
+        starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
+        return curate.restore(skill, shelf, now=starts_at, policy=head.policy)
+
+    def _find_skill(self, name: str) -> tuple[Skill, str]:
+        """Return a skill of the vault, named by its folder, and its shelf."""
+        skill, path = lookup.read_skill(self._store, name)
+        # A skill is identified by its folder, even if its front matter has another name.
+        return msgspec.structs.replace(skill, name=Path(path).parent.name), layout.shelf_of(path)
+
+    def _decide_all(
+        self,
+        names: Iterable[str],
+        make_change: "Callable[[Skill, str], Change]",
+        now: datetime | None,
+        *,
+        dry: bool,
+        edits: "Sequence[Change]" = (),
+    ) -> "run.Report":
+        """Commit one decision about several skills, and edits of them, together."""
+        if not dry:
+            self._store.recover()
+        decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
+        changes = [
+            msgspec.structs.replace(change, commit_with=ONE_COMMIT)
+            for change in (*edits, *decisions)
+        ]
+        return self._commit(changes, now, dry=dry)
+
     def _check_name_is_free(self, name: str, renamed: str | None = None) -> None:
         """Raise UsageError for an invalid name, or the name of another skill than `renamed`."""
         curate.check_name(name)
@@ -376,8 +378,8 @@ class Curator:
     ) -> "run.Report":
         """Commit one decision about a skill; UncommittedEditError if a person is editing it.
 
-        `make_change` returns the change for a skill of the vault, `change_layer` for one of another
-        layer.
+        `make_change` returns the change for a skill of the vault, `change_layer` for a skill of
+        another layer.
         """
         if not dry:
             self._store.recover()
@@ -386,15 +388,17 @@ class Curator:
             change = change_layer(layer_skill.skill.name, self._store.head().policy)
         else:
             change = make_change(*self._find_skill(name))
-        return self._commit(change, now, dry=dry)
+        return self._commit([change], now, dry=dry)
 
     def _commit(
         self,
-        change: "Change",
+        changes: "Sequence[Change]",
         now: datetime | None,
         *,
         dry: bool,
         check: "Callable[[StagedChange], None] | None" = None,
     ) -> "run.Report":
+        if not changes:
+            return run.Report()
         now = now or self._clock()
-        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry, check=check))
+        return run.Report(commits.commit_changes(self._store, changes, now, dry=dry, check=check))

@@ -7,17 +7,16 @@ merged three-way; if both sides changed a file, the local text stays.
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skillvault.exchange.skills.folders import DocumentRule, MemoryFact
 from skillvault.exchange.source_tree import SkippedFile
 from skillvault.exchange.sources import REGISTRY, SkillSource, parse_source
-from skillvault.learning import corrections, lint
-from skillvault.learning import install as rules
+from skillvault.learning import corrections, install, lint
 from skillvault.learning.install import Origin
 from skillvault.learning.lint import Finding
 from skillvault.learning.naming import next_names
@@ -29,13 +28,7 @@ from skillvault.model.errors import BadInputError, GitError, UncommittedEditErro
 from skillvault.model.records import Correction, Fact, Link, Problem, Ref
 from skillvault.model.text.text import join_items, pluralize
 from skillvault.review import commits, skill_sources
-from skillvault.review.skill_sources import (
-    SourceContents,
-    SourceSkill,
-    open_source,
-    problem_of,
-    read_offers,
-)
+from skillvault.review.skill_sources import SourceSkill
 from skillvault.sessions.transcripts import CODING, repository_of
 from skillvault.vault import setup
 from skillvault.vault.commit import marks
@@ -47,18 +40,18 @@ from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Topics
 
-_WEB = ("https://", "http://")
-_PLACES = 5  # secrets of a skill that a refusal names
-_AT_ONCE = 50  # skills whose commits are published together
+_WEB_SCHEMES = ("https://", "http://")
+_MAX_PLACES = 5  # secrets of a skill that a refusal names
+_BATCH_SIZE = 50  # skills whose commits are published together
 
 
-def origins(head: Topics) -> dict[str, Origin]:
+def find_origins(head: Topics) -> dict[str, Origin]:
     """Return the origin of the latest version of each installed skill in the vault, by name."""
     links: dict[str, Link] = {}
     for link in sorted(head.links.of_type("installed"), key=lambda link: link.created_at):
         if link.target in head.records:
             links[link.target.id] = link
-    return {name: rules.origin_of(link) for name, link in links.items()}
+    return {name: install.origin_of(link) for name, link in links.items()}
 
 
 def lint_incoming(files: Files, source_files: Files, findings: Iterable[Finding]) -> list[Finding]:
@@ -73,19 +66,9 @@ def lint_incoming(files: Files, source_files: Files, findings: Iterable[Finding]
     return sorted([*findings, *lint.lint_files(new_files, secret_kinds)])
 
 
-def lint_waiting(store: Store, name: str) -> list[Finding] | None:
-    """Lint an installed skill that waits in proposed/; None for any other skill."""
-    head = store.head()
-    skill = head.skills.proposed.get_many([name]).get(name)
-    if skill is None or skill.origin != "installed":
-        return None
+def lint_proposed(store: Store, head: Topics, name: str) -> list[Finding]:
+    """Lint a skill in proposed/."""
     return lint.lint_files(folder_files(store.git, head, f"proposed/{name}"), secret_kinds)
-
-
-def is_clean(store: Store, head: Topics, name: str) -> bool:
-    """Return True if the lint finds nothing in a waiting skill."""
-    files = folder_files(store.git, head, f"proposed/{name}")
-    return not lint.lint_files(files, secret_kinds)
 
 
 class FileMerge(Struct, frozen=True):
@@ -95,7 +78,7 @@ class FileMerge(Struct, frozen=True):
     conflicts: list[str]
 
     def with_merged_modes(self, published: Files) -> dict[str, bytes]:
-        """Return the files of the newer version with the executable bits of the merged ones."""
+        """Return the files of the newer version with the executable bits of the merged files."""
         return {
             path: Program(data) if isinstance(self.files.get(path), Program) else bytes(data)
             for path, data in published.items()
@@ -159,7 +142,7 @@ class InstalledSkill(Struct, frozen=True):
     digest: str
     lint: Sequence[str]
     findings: Sequence[Finding]
-    done: Sequence[ChangeResult]
+    done: Sequence[ChangeResult] = ()
 
 
 class InstallReport(Struct):
@@ -176,16 +159,9 @@ class InstallReport(Struct):
     done: list[ChangeResult] = field(default_factory=list)
 
     def include(self, report: "InstallReport") -> None:
-        """Add another report."""
-        self.installed += report.installed
-        self.known += report.known
-        self.problems += report.problems
-        self.passed_over += report.passed_over
-        self.waiting += report.waiting
-        self.rules += report.rules
-        self.passages += report.passages
-        self.facts += report.facts
-        self.done += report.done
+        """Add the entries of another report."""
+        for name in self.__struct_fields__:
+            getattr(self, name).extend(getattr(report, name))
 
 
 class OfferedSkill(Struct, frozen=True):
@@ -245,14 +221,14 @@ class Installer:
         A skill that cannot be read becomes a problem. So does a skill that seems to hold a secret,
         unless `with_secrets` is set. Raise UsageError if the source lacks a named skill.
         """
-        work = self._begin(now, dry=dry, with_secrets=with_secrets)
+        installation = self._begin(now, dry=dry, with_secrets=with_secrets)
         skills, contents = _skills_of(source, names)
-        work.report.problems += contents.problems
-        work.report.passed_over += contents.passed_over
+        installation.report.problems += contents.problems
+        installation.report.passed_over += contents.passed_over
         for skill in skills:
-            work.take(skill)
-        work.commit_incoming()
-        return work.report
+            installation.install(skill)
+        installation.commit_incoming()
+        return installation.report
 
     def import_skills(
         self,
@@ -267,9 +243,11 @@ class Installer:
         An earlier import from the same place is updated. Raise UsageError if there is no skill of a
         known format.
         """
-        work = self._begin(now, dry=dry)
-        work.take_all(skill_sources.read_path(path, format_name), _repository_of(path))
-        return work.report
+        installation = self._begin(now, dry=dry)
+        installation.import_contents(
+            skill_sources.read_path(path, format_name), _repository_of(path)
+        )
+        return installation.report
 
     def learn(
         self,
@@ -286,14 +264,15 @@ class Installer:
         """
         head = self._store.head()
         head.check_domain(domain)
-        work = self._begin(now, dry=dry)
+        installation = self._begin(now, dry=dry)
         judged = head.policy.judge.provider != "offline"
-        if source.startswith(_WEB):
-            work.take_all(skill_sources.read_page(source, judged=judged), None, domain)
+        if source.startswith(_WEB_SCHEMES):
+            contents, repository = skill_sources.read_page(source, judged=judged), None
         else:
             contents = skill_sources.read_path(Path(source), skill_sources.DOCUMENTS, judged=judged)
-            work.take_all(contents, _repository_of(Path(source)), domain)
-        return work.report
+            repository = _repository_of(Path(source))
+        installation.import_contents(contents, repository, domain)
+        return installation.report
 
     def update(
         self,
@@ -307,8 +286,8 @@ class Installer:
 
         Local changes are kept. The new version of an approved skill waits beside the approved one.
         """
-        work = self._begin(now, dry=dry, with_secrets=with_secrets)
-        origin_by_name = origins(self._store.head())
+        installation = self._begin(now, dry=dry, with_secrets=with_secrets)
+        origin_by_name = find_origins(self._store.head())
         if unknown_names := [name for name in names if name not in origin_by_name]:
             raise UsageError(
                 f"{', '.join(unknown_names)}: not an installed skill; `skillvault install SOURCE` "
@@ -316,10 +295,10 @@ class Installer:
             )
         for name in names or sorted(origin_by_name):
             try:
-                work.update(name, origin_by_name[name], asks=name in names)
+                installation.update(name, origin_by_name[name], is_named=name in names)
             except (BadInputError, GitError, UsageError) as error:
-                work.report.problems.append(problem_of(name, error))
-        return work.report
+                installation.report.problems.append(skill_sources.problem_of(name, error))
+        return installation.report
 
     def seeds(
         self, *, force: bool = False, now: datetime | None = None, dry: bool = False
@@ -328,10 +307,10 @@ class Installer:
 
         A skill of the same name stays, unless `force`.
         """
-        work = self._begin(now, dry=dry)
-        for name, files in _seeds():
-            work.copy_seed(name, files, force=force)
-        return work.report
+        installation = self._begin(now, dry=dry)
+        for name, files in _read_seeds():
+            installation.copy_seed(name, files, force=force)
+        return installation.report
 
     def _begin(
         self, now: datetime | None, *, dry: bool, with_secrets: bool = False
@@ -339,34 +318,18 @@ class Installer:
         return _Installation(self._store, now or self._clock(), dry=dry, with_secrets=with_secrets)
 
 
-class _IncomingSkill(NamedTuple):
-    """A skill to be committed."""
-
-    name: str
-    changes: Sequence[Change]
-    origin: Origin
-    lint: Sequence[str]
-    findings: Sequence[Finding]
-
-
 class _Installation:
+    """One call of an installer: it collects skills, commits them in batches, and reports."""
+
     def __init__(self, store: Store, now: datetime, *, dry: bool, with_secrets: bool) -> None:
         self._store = store
         self._now = now
         self._dry = dry
         self._with_secrets = with_secrets
-        self._incoming: list[_IncomingSkill] = []
+        self._incoming: list[tuple[InstalledSkill, Sequence[Change]]] = []
         self.report = InstallReport()
 
-    @cached_property
-    def _name_by_source(self) -> dict[tuple[str, str], tuple[str, Origin]]:
-        """The names and origins of the installed skills, by address and registry."""
-        return {
-            (origin.url, origin.registry): (name, origin)
-            for name, origin in origins(self._store.head()).items()
-        }
-
-    def take(self, skill: SourceSkill) -> None:
+    def install(self, skill: SourceSkill) -> None:
         """Collect a skill for `commit_incoming`, unless the vault has it already."""
         head, origin = self._store.head(), skill.origin
         if sentence := self._explain_known(head, origin):
@@ -377,7 +340,7 @@ class _Installation:
             return
         names = {name for name, _ in self._name_by_source.values()}  # in a dry run not in head
         names |= head.history.former_names().keys()
-        name = rules.free_name(
+        name = install.free_name(
             skill.name,
             origin.digest,
             lambda name: name in names or Ref("skill", name) in head.records,
@@ -389,50 +352,108 @@ class _Installation:
         files = proposed_files(skill.folder.files, name)
         findings = lint_incoming(files, skill.folder.files, findings)
         lines = [*lint.lint_lines(findings), *skill.notes]
-        change = rules.install_change(name, files, origin, lint=lines, now=self._now)
+        change = install.install_change(name, files, origin, lint=lines, now=self._now)
         self._collect([change], origin, lines, findings)
-        if len(self._incoming) == _AT_ONCE:
+        if len(self._incoming) == _BATCH_SIZE:
             self.commit_incoming()
 
-    def take_all(
-        self, contents: skill_sources.ReadPath, repository: str | None, domain: str | None = None
+    def import_contents(
+        self,
+        contents: skill_sources.ImportContents,
+        repository: str | None,
+        domain: str | None = None,
     ) -> None:
         """Propose the skills that were read, and the rules of a repository."""
         self.report.problems, self.report.passed_over = contents.problems, contents.passed_over
         if contents.rules:
             domain = domain or self._store.head().only_domain or CODING
-            for page, rules in itertools.groupby(contents.rules, key=lambda rule: rule.page):
-                self._propose_rules(page, list(rules), domain, repository or domain)
+            for page, page_rules in itertools.groupby(contents.rules, key=lambda rule: rule.page):
+                self._propose_rules(page, list(page_rules), domain, repository or domain)
         for domain, memories in itertools.groupby(
             sorted(contents.facts, key=lambda fact: fact.domain), key=lambda fact: fact.domain
         ):
             setup.check_domains([domain])
             self._add_facts(domain, list(memories))
         for skill in contents.skills:
-            self.take_or_renew(skill)
+            self._install_or_renew(skill)
         self.commit_incoming()
+
+    def update(self, name: str, origin: Origin, *, is_named: bool) -> None:
+        """Install the current version of a skill from its source.
+
+        A version that a person removed is only installed again if the person named the skill.
+        """
+        if sentence := skill_sources.explain_no_source(name, origin):
+            self.report.known.append(sentence)
+        else:
+            read_newer = partial(self._newer_version, name, origin)
+            self._renew(name, origin, read_newer, is_named=is_named)
+
+    def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
+        """Copy a skill of the package into skills/; with `force` over a skill of this name."""
+        head = self._store.head()
+        path = head.records.path_of(Ref("skill", name))
+        if path and not (force and path.startswith("skills/")):
+            self.report.known.append(f"{name}: stands in {path.partition('/')[0]}/ and stays")
+            return
+        if new_name := head.history.former_names().get(name):
+            self.report.known.append(f"{name}: is named {new_name} here and stays")
+            return
+        local_files = folder_files(self._store.git, head, f"skills/{name}")
+        if local_files == files:
+            self.report.known.append(f"{name}: is the package's already")
+            return
+        origin = Origin("the package", "", install.digest_of(files), len(files))
+        self._collect([install.seed_change(name, files, local_files)], origin)
+        self.commit_incoming()
+
+    def commit_incoming(self) -> None:
+        """Commit the skills that were collected."""
+        incoming, self._incoming = self._incoming, []
+        if not incoming:
+            return
+        changes = [change for _, skill_changes in incoming for change in skill_changes]
+        try:
+            results = iter(commits.commit_changes(self._store, changes, self._now, dry=self._dry))
+        except UncommittedEditError as error:
+            if len(incoming) == 1:
+                path, _, reason = str(error).partition(": ")
+                self.report.waiting.append(WaitingItem(path, reason))
+                return
+            for entry in incoming:  # the edit concerns one of them
+                self._incoming = [entry]
+                self.commit_incoming()
+            return
+        for skill, skill_changes in incoming:
+            done = list(itertools.islice(results, len(skill_changes)))
+            self.report.installed.append(replace(skill, done=done))
+
+    @cached_property
+    def _name_by_source(self) -> dict[tuple[str, str], tuple[str, Origin]]:
+        """The names and origins of the installed skills, by address and registry."""
+        return {
+            (origin.url, origin.registry): (name, origin)
+            for name, origin in find_origins(self._store.head()).items()
+        }
 
     def _add_facts(self, domain: str, memories: Sequence[MemoryFact]) -> None:
         """Commit the facts of another program's memory that the vault never had."""
-        facts = {
-            fact.id: fact
+        all_facts = [
+            install.memory_fact(memory.text, memory.confidence, memory.created, domain)
             for memory in memories
-            for fact in [rules.memory_fact(memory.text, memory.confidence, memory.created, domain)]
-        }
+        ]
+        facts = {fact.id: fact for fact in all_facts}
         refs = [Ref("fact", name) for name in facts]
         head = self._store.head()
-        present_ids = {
-            ref.id for ref in (*head.history.last_mentions(refs), *head.records.existing(refs))
-        }
-        new_facts = [fact for name, fact in facts.items() if name not in present_ids]
-        if present_ids:
-            self.report.known.append(
-                f"{domain}: {pluralize(len(present_ids), 'fact')} known already"
-            )
+        known_refs = {*head.history.last_mentions(refs), *head.records.existing(refs)}
+        known_ids = {ref.id for ref in known_refs}
+        new_facts = [fact for name, fact in facts.items() if name not in known_ids]
+        if known_ids:
+            count = pluralize(len(known_ids), "fact")
+            self.report.known.append(f"{domain}: {count} known already")
         if new_facts:
-            change = rules.memory_change(domain, new_facts)
             self.report.facts += new_facts
-            self._commit_change(change)
+            self._commit_change(install.memory_change(domain, new_facts))
 
     def _propose_rules(
         self, page: str, entries: Sequence[DocumentRule], domain: str, scope: str
@@ -454,44 +475,34 @@ class _Installation:
         self.report.rules += proposed.rules
         if proposed.rules:
             self._commit_change(corrections.document_change(page, proposed.rules))
-        new_passages = self._select_new(passages)
+        refs = [Ref("correction", passage.id) for passage in passages]
+        known_ids = {ref.id for ref in self._store.head().history.last_mentions(refs)}
+        new_passages = [passage for passage in passages if passage.id not in known_ids]
         self.report.passages += new_passages
         if new_passages:
             self._commit_change(corrections.passage_change(page, new_passages))
 
-    def _select_new(self, passages: Sequence[Correction]) -> list[Correction]:
-        """Return the passages that the judge was never to decide about."""
-        history = self._store.head().history
-        mentions = history.last_mentions([Ref("correction", passage.id) for passage in passages])
-        names = {ref.id for ref in mentions}
-        return [passage for passage in passages if passage.id not in names]
-
     def _commit_change(self, change: Change) -> None:
         self.report.done += commits.commit_changes(self._store, [change], self._now, dry=self._dry)
 
-    def take_or_renew(self, skill: SourceSkill) -> None:
-        """Commit a skill, or the next version of a skill from the same place."""
+    def _install_or_renew(self, skill: SourceSkill) -> None:
+        """Install a skill, or the next version of a skill from the same place."""
         head, origin = self._store.head(), skill.origin
         installed = self._name_by_source.get((origin.url, origin.registry))
         if installed and not head.links.by_source([origin.ref]):
-            self.renew(*installed, lambda: skill, asks=True)
-        elif not installed and _says_same(self._store, head, skill):
+            self._renew(*installed, lambda: skill, is_named=True)
+        elif not installed and _has_same_text(self._store, head, skill):
             self.report.known.append(f"{skill.name}: says here what it says in {origin.url}")
         else:
-            self.take(skill)
+            self.install(skill)
 
-    def update(self, name: str, origin: Origin, *, asks: bool) -> None:
-        """Install the current version of a skill from its source.
-
-        Without `asks`, a version that a person removed is not installed again.
-        """
-        if sentence := skill_sources.explain_no_source(name, origin):
-            self.report.known.append(sentence)
-        else:
-            self.renew(name, origin, lambda: self._newer_version(name, origin), asks=asks)
-
-    def renew(
-        self, name: str, origin: Origin, read_newer: Callable[[], SourceSkill | None], *, asks: bool
+    def _renew(
+        self,
+        name: str,
+        origin: Origin,
+        read_newer: Callable[[], SourceSkill | None],
+        *,
+        is_named: bool,
     ) -> None:
         """Install a newer version of a skill, merged with the local changes since `origin`."""
         head = self._store.head()
@@ -506,10 +517,10 @@ class _Installation:
         local_files = folder_files(self._store.git, head, f"{shelf}/{name}")
         local = proposed_files(local_files, name)
         remote = proposed_files(skill.folder.files, name)
-        base = self._base(head, origin, name)
+        base = self._installed_files(head, origin, name)
         merge = merge_changes(self._store.git, base, local, remote)
-        target, replaces = rules.name_update(name, local_files, is_approved=shelf == "skills")
-        if not asks and _was_removed(head, skill.origin, target):
+        target, replaces = install.name_update(name, local_files, is_approved=shelf == "skills")
+        if not is_named and _was_removed(head, skill.origin, target):
             self.report.known.append(
                 f"{name}: the version that {origin.url} has was removed by a person; "
                 f"`skillvault install --update {name}` brings it again"
@@ -520,27 +531,10 @@ class _Installation:
         findings = lint_incoming(files, skill.folder.files, findings)
         lines = [*lint.lint_lines(findings), *skill.notes]
         words = [*merge.sentences(name), *lines]
-        install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
-        waiting = folder_files(self._store.git, head, f"proposed/{target}")
-        changes = rules.update_changes(install, published, files, waiting)
+        change = install.install_change(target, published, skill.origin, lint=words, now=self._now)
+        waiting_files = folder_files(self._store.git, head, f"proposed/{target}")
+        changes = install.update_changes(change, published, files, waiting_files)
         self._collect(changes, skill.origin, lines, findings)
-        self.commit_incoming()
-
-    def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
-        head = self._store.head()
-        path = head.records.path_of(Ref("skill", name))
-        if path and not (force and path.startswith("skills/")):
-            self.report.known.append(f"{name}: stands in {path.partition('/')[0]}/ and stays")
-            return
-        if present_name := head.history.former_names().get(name):
-            self.report.known.append(f"{name}: is named {present_name} here and stays")
-            return
-        local_files = folder_files(self._store.git, head, f"skills/{name}")
-        if local_files == files:
-            self.report.known.append(f"{name}: is the package's already")
-            return
-        origin = Origin("the package", "", rules.digest_of(files), len(files))
-        self._collect([rules.seed_change(name, files, local_files)], origin)
         self.commit_incoming()
 
     def _lint(self, skill: SourceSkill) -> list[Finding] | None:
@@ -549,8 +543,9 @@ class _Installation:
         secrets = [finding for finding in findings if finding.code == lint.KEEPS_OUT]
         if self._with_secrets or not secrets:
             return findings
-        positions = join_items([finding.where for finding in secrets[:_PLACES]])
-        more = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
+        positions = join_items([finding.where for finding in secrets[:_MAX_PLACES]])
+        surplus = len(secrets) - _MAX_PLACES
+        more = f" and {surplus} more places" if surplus > 0 else ""
         message = (
             f"{positions}{more}: {secrets[0].message}; ask its author to remove it, or let it in "
             "with --with-secrets"
@@ -567,38 +562,13 @@ class _Installation:
     ) -> None:
         name = changes[0].targets[0].id
         self._name_by_source[origin.url, origin.registry] = (name, origin)
-        self._incoming.append(_IncomingSkill(name, changes, origin, lines, findings))
-
-    def commit_incoming(self) -> None:
-        """Commit the skills that were collected."""
-        skills, self._incoming = self._incoming, []
-        if not skills:
-            return
-        changes = [change for skill in skills for change in skill.changes]
-        try:
-            results = iter(commits.commit_changes(self._store, changes, self._now, dry=self._dry))
-        except UncommittedEditError as error:
-            if len(skills) == 1:
-                path, _, reason = str(error).partition(": ")
-                self.report.waiting.append(WaitingItem(path, reason))
-                return
-            for skill in skills:  # the edit concerns one of them
-                self._incoming = [skill]
-                self.commit_incoming()
-            return
-        for skill in skills:
-            done = list(itertools.islice(results, len(skill.changes)))
-            origin = skill.origin
-            self.report.installed.append(
-                InstalledSkill(
-                    skill.name, origin.url, origin.digest, skill.lint, skill.findings, done
-                )
-            )
+        skill = InstalledSkill(name, origin.url, origin.digest, lines, findings)
+        self._incoming.append((skill, changes))
 
     def _explain_known(self, head: Topics, origin: Origin) -> str | None:
         for link in head.links.by_source([origin.ref]):
             if link.target in head.records:
-                return f"{link.target.id}: is here already, from {rules.origin_of(link).url}"
+                return f"{link.target.id}: is here already, from {install.origin_of(link).url}"
         if installed := self._name_by_source.get((origin.url, origin.registry)):
             return (
                 f"{installed[0]}: came from {origin.url} in another version; "
@@ -609,9 +579,9 @@ class _Installation:
     def _newer_version(self, name: str, origin: Origin) -> SourceSkill | None:
         registry = origin.registry or REGISTRY
         source = parse_source(origin.url, registry=registry, is_folder=origin.url.startswith("/"))
-        with open_source(source) as contents:
+        with skill_sources.open_source(source) as contents:
             contents.offers = [offer for offer in contents.offers if offer.url == origin.url]
-            skill = next(iter(read_offers(contents, registry)), None)
+            skill = next(iter(skill_sources.read_offers(contents, registry)), None)
         if skill is None:
             message = f"{origin.url} no longer has it; it stays as it is"
             self.report.problems += contents.problems or [Problem(name, None, "gone", message)]
@@ -620,7 +590,7 @@ class _Installation:
             return None
         return skill
 
-    def _base(self, head: Topics, origin: Origin, name: str) -> Files:
+    def _installed_files(self, head: Topics, origin: Origin, name: str) -> Files:
         """Return the files of an origin as installed, under the current name of the skill."""
         for commit in head.history.commits_using(origin.ref):
             for target in commit.targets:
@@ -647,11 +617,11 @@ def _repository_of(path: Path) -> str | None:
 
 def _skills_of(
     source: SkillSource, names: Sequence[str]
-) -> tuple[list[SourceSkill], SourceContents]:
+) -> tuple[list[SourceSkill], skill_sources.SourceContents]:
     """Return the skills of a source that are named or offered, and the rest of the source."""
-    with open_source(source) as contents:
+    with skill_sources.open_source(source) as contents:
         registry = source.url if source.kind == "clawhub" else REGISTRY
-        skills = read_offers(contents, registry)
+        skills = skill_sources.read_offers(contents, registry)
     is_complete = not contents.problems
     chosen = skill_sources.choose_skills(
         skills, names, contents.passed_over, is_complete=is_complete
@@ -660,7 +630,7 @@ def _skills_of(
     return chosen, contents
 
 
-def _seeds() -> Iterator[tuple[str, Files]]:
+def _read_seeds() -> Iterator[tuple[str, Files]]:
     for folder in sorted(path.parent for path in layers.seed_folder().glob(f"*/{FILE}")):
         files = (path for path in sorted(folder.rglob("*")) if path.is_file())
         yield (
@@ -676,13 +646,19 @@ def _was_removed(head: Topics, origin: Origin, name: str) -> bool:
     return target not in head.records and any(str(target) in c.targets for c in commits)
 
 
-def _says_same(store: Store, head: Topics, skill: SourceSkill) -> bool:
+def _has_same_text(store: Store, head: Topics, skill: SourceSkill) -> bool:
     """Return True if a skill of the vault has the same text, as after an export and re-import."""
-    folder = (head.records.path_of(Ref("skill", skill.name)) or "").rpartition("/")[0]
-    local_files = folder_files(store.git, head, folder) if folder else {}
-    file_items = skill.folder.files.items()
-    has_same_files = all(local_files.get(path) == data for path, data in file_items if path != FILE)
-    return has_same_files and skill.has_text_of(head.skills.find(skill.name))
+    local_skill, path = head.skills.find(skill.name), head.records.path_of(Ref("skill", skill.name))
+    if local_skill is None or path is None:
+        return False
+    local_files = folder_files(store.git, head, path.rpartition("/")[0])
+    texts, local_texts = (
+        (value.description.split(), value.body.strip())
+        for value in (skill.folder.skill, local_skill)
+    )
+    other_files = {path: data for path, data in skill.folder.files.items() if path != FILE}
+    has_same_files = all(local_files.get(path) == data for path, data in other_files.items())
+    return has_same_files and texts == local_texts
 
 
 def _explain_no_update(head: Topics, name: str, shelf: str) -> str | None:

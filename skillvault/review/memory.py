@@ -10,14 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.inspect import lookup
-from skillvault.learning import corrections
-from skillvault.learning.fact_review import (
-    day_of,
-    due_facts,
-    keep_change,
-    next_review,
-    retire_change,
-)
+from skillvault.learning import corrections, fact_review
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import versions
 from skillvault.loop import run
@@ -99,9 +92,10 @@ class FactMemory:
         older_facts = find_similar_versions(
             head, final_text, correction.domain, scope=correction.scope
         )
-        stated = head.facts.get(correction.supersedes or "")
+        stated_fact = head.facts.get(correction.supersedes or "")
+        replaced = [stated_fact] if stated_fact else older_facts.replaced
         now = now or self._clock()
-        families = [read_family(head, f) for f in ([stated] if stated else older_facts.replaced)]
+        families = [read_family(head, fact) for fact in replaced]
         succession = versions.plan_succession(correction.id, families, now)
         return self._decide(corrections.approval(correction, final_text, succession), now, dry=dry)
 
@@ -117,8 +111,8 @@ class FactMemory:
     def due(self, now: datetime | None = None) -> list[Fact]:
         """Return the facts that you were to review by now, the longest overdue first."""
         facts = self._store.head().facts
-        names = facts.due(day_of(now or self._clock()))
-        return due_facts(facts.get_many(names).values(), facts.superseded_ids(names))
+        names = facts.due(fact_review.day_of(now or self._clock()))
+        return fact_review.due_facts(facts.get_many(names).values(), facts.superseded_ids(names))
 
     def keep(
         self,
@@ -131,9 +125,9 @@ class FactMemory:
     ) -> "run.Report":
         """Keep a fact for another period, or until a day, with another `text` if given."""
         fact, path = self._valid_fact(name)
-        day = review_by or next_review(fact, now or self._clock())
+        day = review_by or fact_review.next_review(fact, now or self._clock())
         new_text = redact.redact_value(text.strip())
-        return self._decide(keep_change(fact, path, day, new_text), now, dry=dry)
+        return self._decide(fact_review.keep_change(fact, path, day, new_text), now, dry=dry)
 
     def retire(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
@@ -147,31 +141,8 @@ class FactMemory:
         links = (*head.links.by_source(refs), *head.links.by_target(refs))
         paths = [path for ref in refs if (path := head.records.path_of(ref))]
         paths += dict.fromkeys(f"{LINK}{link.id}" for link in links)
-        change = retire_change(facts[0], paths, redact.redact_value(reason))
+        change = fact_review.retire_change(facts[0], paths, redact.redact_value(reason))
         return self._decide(change, now, dry=dry)
-
-    def _valid_fact(self, name: str) -> tuple[Fact, str]:
-        """Return a fact and its path; UsageError if another fact replaced it."""
-        fact, path = self.fact(name)
-        if newer := self._store.head().facts.successors([fact.id]):
-            raise UsageError(f"{name}: was replaced by {newer[fact.id]} already; name that one")
-        return fact, path
-
-    def _find_waiting(self, name: str) -> Correction:
-        waiting = self.waiting()
-        matches = [correction for correction in waiting if correction.id.startswith(name) and name]
-        exact_matches = [correction for correction in matches if correction.id == name]
-        if len(exact_matches or matches) != 1:
-            names = ", ".join(correction.id for correction in (matches or waiting)) or "none"
-            raise UsageError(f"{name}: no single rule that waits has this id; there are {names}")
-        return (exact_matches or matches)[0]
-
-    def _decide(self, change: Change, now: datetime | None, *, dry: bool) -> "run.Report":
-        if not dry:
-            self._store.recover()
-        return run.Report(
-            commits.commit_changes(self._store, [change], now or self._clock(), dry=dry)
-        )
 
     def add_fact(
         self,
@@ -196,13 +167,14 @@ class FactMemory:
         if supersedes and keep_both:
             raise UsageError("--supersedes replaces a fact and --keep-both none; pass one of them")
         statement = redact.redact_value(text)
-        found_versions = find_similar_versions(head, statement, domain, keep_both=keep_both)
-        if found_versions.copies:
-            raise UsageError(f"{found_versions.copies[0].id}: this fact is in the vault already")
-        replaced, remarks = list(found_versions.replaced), list(found_versions.remarks)
+        similar_facts = find_similar_versions(head, statement, domain, keep_both=keep_both)
+        if similar_facts.copies:
+            raise UsageError(f"{similar_facts.copies[0].id}: this fact is in the vault already")
         if supersedes:
-            replaced, remarks = [self.fact(supersedes)[0]], []
-        replaced = [fact for fact in replaced if supersedes or (fact.created_at or now) <= now]
+            replaced, remarks = [self.fact(supersedes)[0]], list[str]()
+        else:
+            remarks = list(similar_facts.remarks)
+            replaced = [f for f in similar_facts.replaced if (f.created_at or now) <= now]
         fact = promote.human_fact(
             statement,
             domain,
@@ -216,4 +188,26 @@ class FactMemory:
         families = [read_family(head, old_fact) for old_fact in replaced]
         succession = versions.plan_succession(fact.id, families, now)
         change = versions.addition_change(fact, succession, remarks)
+        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))
+
+    def _valid_fact(self, name: str) -> tuple[Fact, str]:
+        """Return a fact and its path; UsageError if another fact replaced it."""
+        fact, path = self.fact(name)
+        if newer := self._store.head().facts.successors([fact.id]):
+            raise UsageError(f"{name}: was replaced by {newer[fact.id]} already; name that one")
+        return fact, path
+
+    def _find_waiting(self, name: str) -> Correction:
+        waiting = self.waiting()
+        matches = [correction for correction in waiting if correction.id.startswith(name) and name]
+        exact_matches = [correction for correction in matches if correction.id == name]
+        if len(exact_matches or matches) != 1:
+            names = ", ".join(correction.id for correction in (matches or waiting)) or "none"
+            raise UsageError(f"{name}: no single rule that waits has this id; there are {names}")
+        return (exact_matches or matches)[0]
+
+    def _decide(self, change: Change, now: datetime | None, *, dry: bool) -> "run.Report":
+        if not dry:
+            self._store.recover()
+        now = now or self._clock()
         return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))

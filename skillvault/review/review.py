@@ -19,7 +19,7 @@ from skillvault.model.records import PROGRAM_ORIGINS, Outcome, Ref, Skill
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 
-_NEAR = 0.25  # the share of its statements that another text must say to be named as near
+_MIN_SHARE = 0.25  # of the statements of a skill that a similar text says too
 
 
 class TextPair(Struct, frozen=True):
@@ -162,7 +162,7 @@ def _most_similar(skill: Skill, others: Iterable[tuple[str, str, str]]) -> Simil
         for name, body, reason in others
     ]
     nearest = max(texts, key=lambda text: (text.share, text.skill), default=None)
-    return nearest if nearest and nearest.share >= _NEAR else None
+    return nearest if nearest and nearest.share >= _MIN_SHARE else None
 
 
 def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:

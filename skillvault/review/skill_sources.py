@@ -11,31 +11,18 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skillvault.exchange import fetch
+from skillvault.exchange import fetch, source_tree
 from skillvault.exchange.skills import agent_skills, agents_md, well_known
 from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
-from skillvault.exchange.skills.folders import NAMES, DocumentRule, MemoryFact, TreeSkill
+from skillvault.exchange.skills.folders import DocumentRule, MemoryFact, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
-from skillvault.exchange.source_tree import (
-    SkillPaths,
-    SkippedFile,
-    SourceTree,
-    find_skills,
-    folder_tree,
-    follow_links,
-    host_rank,
-    path_outside_host,
-    path_without_skills,
-    read_skill_files,
-    scan_skills,
-    tree_of,
-)
+from skillvault.exchange.source_tree import SkillPaths, SkippedFile, SourceTree
 from skillvault.exchange.sources import REGISTRY, SkillSource
 from skillvault.learning.install import Origin, digest_of
 from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, GitError, UsageError
-from skillvault.model.records import Problem, Skill
+from skillvault.model.records import Problem
 from skillvault.model.text import front_matter
 from skillvault.model.text.text import join_items
 from skillvault.vault.files import layout, redact
@@ -78,12 +65,15 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
     if source.kind == "git":
         with remote.fetch_files(source.url, source.ref) as files:
             tree = SourceTree(files.sizes, files.contents_of, files.unusable, files.links)
-            tree = follow_links(tree)
+            tree = source_tree.follow_links(tree)
             tree = without_secrets(tree) if source.is_private else tree
             yield _tree_contents(tree, source, version=files.commit)
     elif source.kind == "folder":
-        folder = _folder_of(source)
-        tree = without_secrets(folder_tree(folder))
+        folder = layout.real_path(Path(source.url).expanduser())
+        if not folder.is_dir():
+            message = f"{source.url}: no folder; name the folder of a skill, or one above it"
+            raise UsageError(message)
+        tree = without_secrets(source_tree.folder_tree(folder))
         yield _tree_contents(tree, SkillSource("folder", str(folder)))
     elif source.kind == "clawhub":
         yield SourceContents([_release_offer(source, fetch.Fetcher(source.url).fetch)])
@@ -117,15 +107,8 @@ def _redact_file(data: bytes) -> bytes:
     return Program(content) if isinstance(data, Program) else content
 
 
-def _folder_of(source: SkillSource) -> Path:
-    folder_path = layout.real_path(Path(source.url).expanduser())
-    if not folder_path.is_dir():
-        raise UsageError(f"{source.url}: no folder; name the folder of a skill, or one above it")
-    return folder_path
-
-
 def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> SourceContents:
-    scan = scan_skills(tree, source.folder)
+    scan = source_tree.scan_skills(tree, source.folder)
     return SourceContents(
         [_offer(tree, source, skill, version) for skill in scan.skills],
         passed_over=list(scan.passed_over),
@@ -139,19 +122,20 @@ def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: st
         name.removesuffix(".git"),
         source.skill_address(skill.folder, ""),
         version,
-        partial(read_skill_files, tree, skill),
+        partial(source_tree.read_skill_files, tree, skill),
         skill.folder,
         skill.links,
     )
 
 
 def _release_offer(source: SkillSource, get: well_known.Fetch) -> Offer:
-    release = fetch.find_latest(source.url, source.owner, source.skill, get)
-
-    def read_release() -> Files:
-        return _single_skill(fetch.fetch_release(source.url, release, get))
-
-    return Offer(source.skill, source.skill_address("", ""), release.version, read_release)
+    version = fetch.find_version(source, get)
+    return Offer(
+        source.skill,
+        source.address,
+        version,
+        lambda: _single_skill(fetch.fetch_version(source, version, get)),
+    )
 
 
 def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents:
@@ -171,20 +155,20 @@ def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents
 
 def _single_skill(files: Files) -> Files:
     """Return the files of the only skill in an archive; BadInputError for another count."""
-    tree = tree_of(files)
-    skills = find_skills(tree)
+    tree = source_tree.tree_of(files)
+    skills = source_tree.find_skills(tree)
     if len(skills) != 1:
         raise BadInputError(
             f"the archive holds {len(skills)} skills; one with a SKILL.md is expected",
             code="no-skill",
         )
-    return read_skill_files(tree, skills[0])
+    return source_tree.read_skill_files(tree, skills[0])
 
 
 # ── reading skills ───────────────────────────────────────────────────────────────────
 
-_INTERNAL = "agent-skills.metadata.internal"
-_NAMED = 20  # skills of a source that a refusal names
+_INTERNAL_KEY = "agent-skills.metadata.internal"
+_MAX_EXAMPLES = 20  # skills of a source that a refusal names
 
 
 class SourceSkill(Struct, frozen=True):
@@ -211,13 +195,6 @@ class SourceSkill(Struct, frozen=True):
         """The name of the skill in its source."""
         return self.folder.skill.name
 
-    def has_text_of(self, skill: Skill | None) -> bool:
-        """Return True if a skill has the same text, as after an export and re-import."""
-        if skill is None:
-            return False
-        texts = (skill.description.split(), skill.body.strip())
-        return texts == (self.folder.skill.description.split(), self.folder.skill.body.strip())
-
     @property
     def notes(self) -> list[str]:
         """Return remarks on changes beyond the vault's own keys."""
@@ -226,7 +203,9 @@ class SourceSkill(Struct, frozen=True):
             for path, data in self.published.items()
             if agent_skills.is_pointer(data)
         ]
-        content = next(self.published[name] for name in NAMES if name in self.published)
+        content = next(
+            self.published[name] for name in source_tree.SKILL_FILES if name in self.published
+        )
         text = content.decode(errors="replace")
         if front_matter.has_front_matter(text) and front_matter.mend(text) != text:
             lines.append(f"{FILE}: its front matter was not valid YAML; values are put in quotes")
@@ -235,7 +214,7 @@ class SourceSkill(Struct, frozen=True):
     @property
     def is_internal(self) -> bool:
         """True if the author marked the skill as internal."""
-        return metadata_of(self.folder.files).get(_INTERNAL) == "true"
+        return metadata_of(self.folder.files).get(_INTERNAL_KEY) == "true"
 
 
 def read_offers(contents: SourceContents, registry: str) -> list[SourceSkill]:
@@ -255,10 +234,10 @@ def read_offers(contents: SourceContents, registry: str) -> list[SourceSkill]:
             problem = Problem(offer.url, folder.key, folder.code, folder.message)
             contents.problems.append(problem)
             continue
-        is_other = registry != REGISTRY and offer.url.startswith("clawhub:")
-        origin = Origin(
-            offer.url, offer.version, digest_of(files), len(files), registry if is_other else ""
-        )
+        is_default = registry == REGISTRY or not offer.url.startswith("clawhub:")
+        origin_registry = "" if is_default else registry
+        digest = digest_of(files)
+        origin = Origin(offer.url, offer.version, digest, len(files), origin_registry)
         skills.append(SourceSkill(folder, files, origin, offer.path, links=offer.links))
     return merge_copies(skills, contents.passed_over)
 
@@ -270,9 +249,9 @@ def merge_copies(skills: Iterable[SourceSkill], skipped: list[SkippedFile]) -> l
     """
     skill_by_digest: dict[str, SourceSkill] = {}
     paths: dict[tuple[str, ...], str] = {}
-    for skill in sorted(skills, key=lambda skill: host_rank(skill.path)):
+    for skill in sorted(skills, key=lambda skill: source_tree.host_rank(skill.path)):
         digest = skill.origin.digest
-        path = path_outside_host(skill.path)
+        path = source_tree.path_outside_host(skill.path)
         if copied := skill_by_digest.get(digest):
             copies, links = (*copied.copies, skill.path or "."), (*copied.links, *skill.links)
             skill_by_digest[digest] = replace(copied, copies=copies, links=links)
@@ -284,7 +263,7 @@ def merge_copies(skills: Iterable[SourceSkill], skipped: list[SkippedFile]) -> l
             skipped.append(SkippedFile(skill.skill_file, reason))
         else:
             skill_by_digest[digest] = skill
-            paths.setdefault(path or path_without_skills(skill.path), skill.path)
+            paths.setdefault(path or source_tree.path_without_skills(skill.path), skill.path)
     return list(skill_by_digest.values())
 
 
@@ -303,7 +282,7 @@ def choose_skills(
     source_names = sorted({skill.name for skill in skills})
     missing_names = sorted(set(names) - set(source_names))
     if is_complete and missing_names:
-        examples = ", ".join(source_names[:_NAMED]) or "none"
+        examples = ", ".join(source_names[:_MAX_EXAMPLES]) or "none"
         raise UsageError(f"{', '.join(missing_names)}: not in the source; it offers {examples}")
     if is_complete and not skills:
         raise UsageError(f"no skill there; a skill is a folder with a {FILE}")
@@ -329,7 +308,7 @@ DOCUMENTS = "documents"  # the format of `learn`
 FORMATS = sorted(name for name, f in SKILL_FORMATS.items() if f.read and name != DOCUMENTS)
 
 
-class ReadPath(Struct):
+class ImportContents(Struct):
     """The skills, rules, facts and problems of a folder, file or page, and what is left out."""
 
     skills: list[SourceSkill]
@@ -339,7 +318,7 @@ class ReadPath(Struct):
     passed_over: list[SkippedFile]
 
 
-def read_path(path: Path, format_name: str | None = None, *, judged: bool = False) -> ReadPath:
+def read_path(path: Path, format_name: str | None, *, judged: bool = False) -> ImportContents:
     """Read the skills and rules of a folder or file.
 
     Without `format_name` the format is recognized by the files. With `judged`, passages of
@@ -347,31 +326,25 @@ def read_path(path: Path, format_name: str | None = None, *, judged: bool = Fals
     format.
     """
     real_path = layout.real_path(path.expanduser())
-    real_path = real_path.parent if real_path.name in NAMES else real_path
+    real_path = real_path.parent if real_path.name in source_tree.SKILL_FILES else real_path
     tree = without_secrets(_path_tree(real_path))
-    name = format_name or format_of(tree)
-    return _read_tree(tree, name, real_path, str(path), judged=judged)
+    return _read_tree(tree, format_name or format_of(tree), real_path, str(path), judged=judged)
 
 
-def read_page(url: str, *, judged: bool = False) -> ReadPath:
+def read_page(url: str, *, judged: bool = False) -> ImportContents:
     """Fetch a document and read its skills and rules; BadInputError for a page of HTML."""
     content = fetch.Fetcher(url).fetch(url)
     if content.lstrip()[:1] == b"<" and b"</" in content:
         message = f"{url}: a page of HTML; name the address of its Markdown"
         raise BadInputError(message, code="html")
     name = url.partition("?")[0].rstrip("/").rpartition("/")[2]
-    tree = without_secrets(tree_of({name: content}))
+    tree = without_secrets(source_tree.tree_of({name: content}))
     return _read_tree(tree, DOCUMENTS, None, url, judged=judged)
 
 
 def _read_tree(
-    tree: SourceTree,
-    format_name: str | None,
-    path: Path | None,
-    address: str,
-    *,
-    judged: bool = False,
-) -> ReadPath:
+    tree: SourceTree, format_name: str | None, path: Path | None, address: str, *, judged: bool
+) -> ImportContents:
     """Read a tree in a format; `path` is its folder or file, if there is one."""
     reader = SKILL_FORMATS[format_name].read if format_name in SKILL_FORMATS else None
     if format_name is None or reader is None:
@@ -382,7 +355,7 @@ def _read_tree(
     if judged:
         reader = partial(agents_md.read_documents, judged=True)
     entries = list(reader(tree, path.name.removesuffix(".md") if path else ""))
-    contents = ReadPath(
+    contents = ImportContents(
         [],
         [entry for entry in entries if isinstance(entry, DocumentRule)],
         [entry for entry in entries if isinstance(entry, MemoryFact)],
@@ -428,7 +401,7 @@ def explain_no_source(name: str, origin: Origin) -> str | None:
 
 def _path_tree(path: Path) -> SourceTree:
     if path.is_dir():
-        return folder_tree(path)
+        return source_tree.folder_tree(path)
     if not path.is_file():
         raise UsageError(f"{path}: no such file or folder; check the path")
     # Read only when its size is known to be allowed.

@@ -1,4 +1,4 @@
-"""undo: change the vault as if the proposals of a commit had been rejected at once.
+"""Undo a commit of the program, as if its proposals had been rejected at once.
 
 The learning steps recompute the result, so a person's later edits stay; a git revert would lose
 them.
@@ -28,25 +28,20 @@ from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Topics
 
+# Steps that make skills and facts, and steps that change skills.
 _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
-_CHANGING = _MAKERS | {"refresh", "approve"}
-# Advice for a commit that neither made something that could be rejected nor changed a skill.
-_RETRACT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
-_RECOMPUTED = f"it follows from the outcomes; {_RETRACT}"
-_INSTEAD = {
-    "record": _RETRACT,
-    "evaluate": _RETRACT,
+_CHANGERS = _MAKERS | {"refresh", "approve"}
+_RETRACT_HINT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
+_OUTCOME_HINT = f"it follows from the outcomes; {_RETRACT_HINT}"
+# For each step, the advice about its commits that neither made nor changed a skill.
+_ADVICE = {
+    **dict.fromkeys(("record", "evaluate"), _RETRACT_HINT),
+    **dict.fromkeys(("refresh", "promote", "generate", "distill", "merge"), _OUTCOME_HINT),
+    **dict.fromkeys(("retract", "undo"), "`git revert` it, and `skillvault run`"),
     "answer": "undo an answer by `git revert`",
-    "refresh": _RECOMPUTED,
-    "promote": _RECOMPUTED,
-    "generate": _RECOMPUTED,
-    "distill": _RECOMPUTED,
-    "merge": _RECOMPUTED,
     "assess": "`skillvault skill pin` or `restore` sets aside what the evidence says of a skill",
     "expire": "`skillvault skill restore NAME` brings a skill back",
     "capture": "delete the entry of expertise.yaml, and the pattern is not captured again",
-    "retract": "`git revert` it, and `skillvault run`",
-    "undo": "`git revert` it, and `skillvault run`",
 }
 
 
@@ -67,9 +62,8 @@ def undo_changes(
     skills = [ref for ref in records if ref.kind == "skill"]
     for ref in records:
         _refuse_personal(run, ref)
-    skills += [ref for ref in _later_skills(run, skills) if ref not in skills]
-    derived_skills = [Ref("skill", name) for _, name in skills_without_facts(run, facts)]
-    skills += [ref for ref in derived_skills if ref not in skills]
+    derived_skills = (Ref("skill", name) for _, name in skills_without_facts(run, facts))
+    skills = list(dict.fromkeys([*skills, *_later_skills(run, skills), *derived_skills]))
     view, paths = run.view, list[str]()
     for ref in skills:
         paths += paths_of(view, layout.shelf_of(view.records.path_of(ref) or ""), ref.id)
@@ -160,9 +154,9 @@ def _is_creation(run: Run, ref: Ref, sha: str) -> bool:
 
 def _advise(view: Topics, commits: Sequence[Commit]) -> str:
     """Say what the commit did other than making a record, and how a person may undo that."""
-    step = next((commit.step for commit in commits if commit.step in _INSTEAD), "")
-    hint = _INSTEAD.get(step, f"`git revert {commits[0].sha[:10]}` takes it back")
-    changed_skills = [ref for ref in _skills_and_facts(commits, _CHANGING) if ref.kind == "skill"]
+    step = next((commit.step for commit in commits if commit.step in _ADVICE), "")
+    hint = _ADVICE.get(step, f"`git revert {commits[0].sha[:10]}` takes it back")
+    changed_skills = [ref for ref in _skills_and_facts(commits, _CHANGERS) if ref.kind == "skill"]
     names = [ref.id for ref in changed_skills if ref in view.records and _is_learned(view, ref)]
     if not names:
         return f"; {hint}"
@@ -183,47 +177,38 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
     path = run.view.records.path_of(ref)
     if skill is not None:
         versions = run.versions(ref.id)
-        edited_parts = sections.edited_sections(versions.bodies, skill.body)
         is_description_edited = not sections.is_untouched(versions.descriptions, skill.description)
-        is_edited = bool(edited_parts) or is_description_edited
+        is_edited = is_description_edited or bool(
+            sections.edited_sections(versions.bodies, skill.body)
+        )
     else:
         is_edited = is_personal(run.view, ref)
     if is_edited:
         hint = f"`skillvault skill retire {ref.id}` archives it as it is" if skill else "remove it"
-        raise UncommittedEditError(
-            f"{path}: a person edited it, and undo would remove that; {hint}"
-        )
+        message = f"{path}: a person edited it, and undo would remove that; {hint}"
+        raise UncommittedEditError(message)
 
 
 def _later_skills(run: Run, skills: Sequence[Ref]) -> Iterator[Ref]:
     """Yield later skills of the program that the rejection would have prevented."""
     view = run.view
-    for ref in skills:
-        skill = view.skills.find(ref.id)
-        names = [*view.skills.names("skills"), *view.skills.names("proposed")] if skill else []
-        for name in names:
+    for skill in filter(None, (view.skills.find(ref.id) for ref in skills)):
+        for name in (*view.skills.names("skills"), *view.skills.names("proposed")):
             candidate = view.skills.find(name)
-            if skill and candidate and _is_later_skill(run, skill, candidate, Ref("skill", name)):
+            if candidate and _is_later_skill(run, skill, candidate, Ref("skill", name)):
                 yield Ref("skill", name)
 
 
 def _is_later_skill(run: Run, skill: Skill, candidate: Skill, ref: Ref) -> bool:
+    if ref.id == skill.name or candidate.domain != skill.domain:
+        return False
+    if not (run.accounts.is_managed(candidate) and says_same(skill.body, candidate.body)):
+        return False
+    if sections.edited_sections(run.versions(ref.id).bodies, candidate.body):
+        return False
     history = run.view.history
-    if (
-        ref.id == skill.name
-        or candidate.domain != skill.domain
-        or not run.accounts.is_managed(candidate)
-    ):
-        return False
-    if not says_same(skill.body, candidate.body):
-        return False
     first_commits = history.commits_changing(Ref("skill", skill.name))[-1:]
     later_commits = history.commits_changing(ref)[-1:]
-    git = run.store.git.history
-    edited_parts = sections.edited_sections(run.versions(ref.id).bodies, candidate.body)
-    return bool(
-        first_commits
-        and later_commits
-        and not edited_parts
-        and git.is_ancestor(first_commits[0].sha, later_commits[0].sha)
-    )
+    is_ancestor = run.store.git.history.is_ancestor
+    pairs = zip(first_commits, later_commits, strict=False)
+    return any(is_ancestor(first.sha, later.sha) for first, later in pairs)

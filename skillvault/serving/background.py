@@ -1,10 +1,11 @@
-"""Further data for a recommendation: the subjects of skills, facts, domains, the context.
+"""Collect what a recommendation needs besides matching skills: subjects, guides, facts, context.
 
 Facts of other domains are included if their evaluations say that they apply there too.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -16,12 +17,12 @@ from skillvault.learning.promote.facts import is_contested, text_with_rate
 from skillvault.learning.recommend.disclosure import Action, FactHit, Summary
 from skillvault.learning.recommend.lines import (
     ANSWERS,
+    NO_MATCH,
     RELATED,
     LineMatch,
     cut_excerpt,
     match_lines,
 )
-from skillvault.learning.recommend.lines import NO_MATCH as NO_LINE
 from skillvault.learning.recommend.recommend import NOT_LIVE, Background, Query
 from skillvault.learning.recommend.relevance import Match, fold_name, words_of
 from skillvault.learning.record import near_domain
@@ -29,19 +30,20 @@ from skillvault.model.english import FULL, FUNCTION_WORDS, REQUEST_WORDS, WORK_W
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Ref, Scalar
 from skillvault.model.sameness.form import stem
+from skillvault.vault.files import layout
 from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.search.ranking import Near
 
-_HITS = 50  # facts that are looked at, of the domain and of all
-_ABROAD = frozenset({"cross_domain", "general"})
-_NO_LINE_PART = 0.35  # of the evidence of a guide none of whose lines is related
-_ASKED = 30  # of the best skills is asked what they are about
-_ENDING = 2  # letters at the end of a word that may differ: `migrations` says `migration`
-_STEM = 4  # letters that words have in common at least
+_MAX_FACT_HITS = 50  # of the domain, and of all domains
+_OTHER_DOMAINS = frozenset({"cross_domain", "general"})  # applicability of an evaluation
+_NO_LINE_FACTOR = 0.35  # of the evidence of a guide without a related line
+_MAX_SKILLS = 30  # best skills whose subjects are read
+_MAX_ENDING = 2  # letters at the end of a word that may differ: `migrations` says `migration`
+_MIN_STEM = 4  # letters that words have in common
 _WORD = re.compile(r"[^\W_]+")
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
-_TIE = 1e-9  # of a score, for a word's distance from the beginning of a fact
-_COMMON = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
+_TIE_BREAK = 1e-9  # of a score, for a word's distance from the beginning of a fact
+_COMMON_WORDS = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
 
 
 def background_of(
@@ -58,7 +60,7 @@ def background_of(
     """
     task, matches = task_matches or ("", {})
     return Background(
-        about=_about(head),
+        about=partial(_summary, head),
         actions=actions,
         leads=_leads(head, query, task, matches),
         facts=_fact_hits(head, task, query, nearness) if task else (),
@@ -74,15 +76,12 @@ def unknown_domain(head: Topics, domain: str) -> str | None:
     return None if domain in domains else near_domain(domain, domains) or ""
 
 
-def _about(head: Topics) -> Callable[[str], Summary]:
-    def about(name: str) -> Summary:
-        skill = head.skills.get(name)
-        if skill is not None:
-            return Summary(skill.description, f"skills/{name}/SKILL.md")
-        entry = head.layers.of_name(name)
-        return Summary(entry.skill.description, entry.path) if entry else Summary()
-
-    return about
+def _summary(head: Topics, name: str) -> Summary:
+    skill = head.skills.get(name)
+    if skill is not None:
+        return Summary(skill.description, layout.skill_path(name))
+    entry = head.layers.of_name(name)
+    return Summary(entry.skill.description, entry.path) if entry else Summary()
 
 
 # ── what skills are about ──────────────────────────────────────────────────────────
@@ -90,7 +89,7 @@ def _about(head: Topics) -> Callable[[str], Summary]:
 
 def find_actions(head: Topics, matches: Mapping[str, Match]) -> dict[str, frozenset[Action]]:
     """Map the skills that match a task best to the actions of the outcomes behind them."""
-    names = sorted(matches, key=lambda name: (-matches[name].score, name))[:_ASKED]
+    names = sorted(matches, key=lambda name: (-matches[name].score, name))[:_MAX_SKILLS]
     return {
         name: frozenset((domain, action) for domain, action, _ in subjects)
         for name, subjects in (head.skills.subjects_behind(names) if names else {}).items()
@@ -143,7 +142,7 @@ def _is_subject_name(term: str) -> bool:
     """
     words = _WORD.findall(term.lower())
     is_rare = len(words) > 1 or any(weight(stem(word)) == FULL for word in words)
-    return is_rare and not _COMMON.issuperset(words)
+    return is_rare and not _COMMON_WORDS.issuperset(words)
 
 
 def _pad_words(text: str) -> str:
@@ -156,10 +155,10 @@ def _leads(head: Topics, query: Query, task: str, matches: Iterable[str]) -> dic
     The action is the query's, in any letter case. Without one it is each action whose words are in
     the task, and only skills that match the task count.
     """
-    actions = _actions(head, query, task)
+    actions = _requested_actions(head, query, task)
     if not actions:
         return {}
-    names = _about_actions(head, query.domain, actions)
+    names = _skills_about(head, query.domain, actions)
     if query.action is None:
         names &= set(matches)
     subjects = head.skills.subjects(names)
@@ -170,10 +169,10 @@ def _leads(head: Topics, query: Query, task: str, matches: Iterable[str]) -> dic
 
 def is_taught(head: Topics, domain: str, action: str) -> bool:
     """Return True if a skill of a domain is about an action, in any letter case."""
-    return bool(_about_actions(head, domain, _actions_named(head, domain, action)))
+    return bool(_skills_about(head, domain, _actions_named(head, domain, action)))
 
 
-def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[str]:
+def _skills_about(head: Topics, domain: str, actions: Collection[str]) -> set[str]:
     """Return the skills about these actions, without strategies, which are about all actions."""
     if not actions:
         return set()
@@ -186,7 +185,7 @@ def _actions_named(head: Topics, domain: str, action: str) -> list[str]:
     return [name for name in head.outcomes.actions(domain) if fold_name(name) == fold_name(action)]
 
 
-def _actions(head: Topics, query: Query, task: str) -> list[str]:
+def _requested_actions(head: Topics, query: Query, task: str) -> list[str]:
     """Return the actions of the domain's outcomes that a query or a task names."""
     if query.action is not None:
         return _actions_named(head, query.domain, query.action)
@@ -212,14 +211,16 @@ def _is_exact(subject: str | None, keys: Iterable[str], task_words: list[str]) -
 
 def _mentions(task_words: Iterable[str], text: str) -> bool:
     words = _words(text)
-    return bool(words) and all(any(_is_form(word, term) for term in task_words) for word in words)
+    return bool(words) and all(
+        any(_is_word_form(word, term) for term in task_words) for word in words
+    )
 
 
-def _is_form(word: str, term: str) -> bool:
+def _is_word_form(word: str, term: str) -> bool:
     if word == term:
         return True
-    length = max(_STEM, min(len(word), len(term)) - _ENDING)
-    return len(word) >= _STEM and word[:length] == term[:length]
+    length = max(_MIN_STEM, min(len(word), len(term)) - _MAX_ENDING)
+    return len(word) >= _MIN_STEM and word[:length] == term[:length]
 
 
 def _words(text: str) -> list[str]:
@@ -243,7 +244,7 @@ class Guide(NamedTuple):
         """Return the match of the best single line with a task."""
         lines = [line for line in self.body.splitlines() if line.startswith("- ")]
         matches = match_lines(task, [*lines, *self.tried], self.action)
-        return max(matches.values(), key=lambda match: match.strength, default=NO_LINE)
+        return max(matches.values(), key=lambda match: match.strength, default=NO_MATCH)
 
     def excerpt(self, task: str) -> str:
         """Return the text cut to the lines that fit a task."""
@@ -253,7 +254,7 @@ class Guide(NamedTuple):
 def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, Guide]:
     """Return the guides among the best skills for a task, and the pinned guides."""
     guides: dict[str, Guide] = {}
-    for name in [*names, *query.pins][:_ASKED]:
+    for name in [*names, *query.pins][:_MAX_SKILLS]:
         skill = head.skills.get(name)
         if skill is not None and skill.kind == "guide" and skill.origin == "generated":
             action = (skill.subject or "").partition(" / ")[2]
@@ -275,7 +276,7 @@ def with_line_evidence(
     new_matches = dict(matches)
     for name in guides.keys() & matches.keys():
         match = guides[name].best_match(task)
-        evidence = matches[name].evidence * (1.0 if match.strength >= RELATED else _NO_LINE_PART)
+        evidence = matches[name].evidence * (1.0 if match.strength >= RELATED else _NO_LINE_FACTOR)
         if match.strength >= ANSWERS:
             evidence = max(evidence, answers, match.share)
         new_matches[name] = matches[name]._replace(evidence=evidence)
@@ -290,9 +291,9 @@ def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> 
 
     A match of an older version counts for the current version.
     """
-    # Apart, so that the many of other domains take no place from those of this one.
+    # Two searches, so that the many facts of other domains take no place from this domain's.
     searches = [
-        head.search(task, _HITS, kinds=("fact",), domains=domains, nearness=nearness)
+        head.search(task, _MAX_FACT_HITS, kinds=("fact",), domains=domains, nearness=nearness)
         for domains in ((query.domain,), None)
     ]
     evidence = {hit.id.partition(":")[2]: hit.evidence for hits in searches for hit in hits}
@@ -332,7 +333,7 @@ def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[st
     for name, fact in head.facts.get_many(ids).items():
         fact_words = _WORD.findall(fact.text.lower())
         positions = [fact_words.index(word) for word in words.intersection(fact_words)]
-        factors[name] = 1 - _TIE * sum(positions)
+        factors[name] = 1 - _TIE_BREAK * sum(positions)
     return factors
 
 
@@ -380,13 +381,15 @@ def _current_facts(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
         for name, fact in facts.items()
         if fact.trust == "local"
         and name not in superseded_ids
-        and (name in runs or name not in makers)  # what a run made rests on those that still count
+        and (
+            name in runs or name not in makers
+        )  # a fact of a run needs a supporter that still counts
         and not is_contested(fact, runs.get(name, 0), opponents.get(name, 0))
     }
 
 
 def _applies(domain: str, fact: Fact, evaluations: Iterable[Evaluation]) -> bool:
-    return fact.domain == domain or any(e.applicability in _ABROAD for e in evaluations)
+    return fact.domain == domain or any(e.applicability in _OTHER_DOMAINS for e in evaluations)
 
 
 def _advice(fact: Fact, evaluations: Iterable[Evaluation]) -> str:

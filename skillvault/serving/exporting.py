@@ -17,7 +17,6 @@ from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.export import Export, OmittedSkill, OutgoingRule, OutgoingSkill, Units
 from skillvault.model.records import IMPORTANCES, ExternalUse, Problem, ShelfSkill
 from skillvault.model.text.text import join_items
-from skillvault.serving import shelf as shelves
 from skillvault.vault import export_folder
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
@@ -26,12 +25,13 @@ from skillvault.vault.files import layers, layout, listing
 
 if TYPE_CHECKING:
     from skillvault.learning.recommend.recommend import Candidate
+    from skillvault.serving.shelf import Shelf
 
 
 class ExportReport(Struct, frozen=True):
     """The result of an export: its skills, best first, and the changes in its folder.
 
-    `changed` are skills of which a file was written. `cut` is the length to which descriptions were
+    `changed` are the skills with a written file. `cut` is the length to which descriptions were
     cut, None if all are whole. `written` and `removed` are paths below the folder. `left` are files
     that a person or another program wrote there.
     """
@@ -49,9 +49,9 @@ class ExportReport(Struct, frozen=True):
 
 
 class Exporter:
-    """Exports of a vault's skills."""
+    """Writes a vault's skills to folders of other programs, and their rules."""
 
-    def __init__(self, store: Store, shelf: "Callable[[], shelves.Shelf]") -> None:
+    def __init__(self, store: Store, shelf: "Callable[[], Shelf]") -> None:
         self._store = store
         self._shelf = shelf
 
@@ -64,7 +64,7 @@ class Exporter:
         budget: int | None = None,
         dry: bool = False,
     ) -> ExportReport:
-        """Update a folder to the live skills of a domain and those without one, or to all.
+        """Update a folder to the live skills of a domain and of no domain, or to all skills.
 
         `budget` limits the characters that a host lists; the default is the limit of the host.
         Raise UsageError for an unknown format, and for a folder of the vault.
@@ -75,7 +75,7 @@ class Exporter:
         if host := rule_files.HOSTS.get(to):
             rules = self._rules(domain, root.resolve().name)
             write = partial(rule_files.write_rules, rules=rules, host=host)
-        live = list(self.outgoing(self.live(domain)))
+        live = list(self.outgoing(self._shelf().live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
         unreadable = [skill for skill in live if isinstance(skill, OmittedSkill)]
         self._check_folder(root, export)
@@ -100,10 +100,6 @@ class Exporter:
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with pause_on_disk_errors():
             return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=False)
-
-    def live(self, domain: str | None = None) -> "Sequence[Candidate]":
-        """Return the live skills, best first by their effect."""
-        return self._shelf().live(domain)
 
     def outgoing(self, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | OmittedSkill]:
         """Yield the skills with their files and their use."""
@@ -131,7 +127,7 @@ class Exporter:
         """Return the persons' rules for a repository or for all, the most important first."""
         facts = self._store.head().facts
         superseded_ids = {fact.supersedes for fact in facts.values()}
-        stated = [
+        rules = [
             fact
             for fact in facts.values()
             if fact.kind in ("human", "correction")
@@ -140,16 +136,16 @@ class Exporter:
             and domain in (None, fact.domain)
             and fact.scope in (None, repository)
         ]
-        stated.sort(key=lambda fact: (IMPORTANCES.index(fact.importance), fact.order))
-        return [OutgoingRule(fact.id, fact.text) for fact in stated]
+        rules.sort(key=lambda fact: (IMPORTANCES.index(fact.importance), fact.order))
+        return [OutgoingRule(fact.id, fact.text) for fact in rules]
 
     def _check_folder(self, root: Path, export: Export) -> None:
         """Raise UsageError for an export into the folders of the vault."""
         vault = self._store.root.resolve()
-        shut = [vault / name for name in (*layout.FOLDERS, *layout.UNTRACKED)]
+        vault_folders = [vault / name for name in (*layout.FOLDERS, *layout.UNTRACKED)]
         for unit in export.units:
             path = layout.real_path(root / unit)
-            if any(path.is_relative_to(closed) for closed in shut):
+            if any(map(path.is_relative_to, vault_folders)):
                 raise UsageError(f"{root}: belongs to the vault itself; export to another folder")
 
 
@@ -159,7 +155,7 @@ def _paths_of(units: Units, skill: str) -> set[str]:
     return {p for p in paths if skill in (*Path(p).parts, Path(p).name.partition(".")[0])} or paths
 
 
-def _writer(name: str) -> "formats.Writer":
+def _writer(name: str) -> "formats.SkillWriter":
     format_ = formats.SKILL_FORMATS.get(name)
     if format_ is None or format_.write is None:
         names = [name for name, format_ in formats.SKILL_FORMATS.items() if format_.write]
@@ -183,8 +179,6 @@ def _uses(candidate: "Candidate", elsewhere: ExternalUse | None) -> ExternalUse 
     evidence = candidate.evidence
     if not evidence.times_applied:
         return elsewhere
-    earlier_uses = elsewhere.times_applied if elsewhere else 0
-    rate = evidence.ema
-    if rate is None and elsewhere:
-        rate = elsewhere.success_rate
-    return ExternalUse(earlier_uses + evidence.times_applied, rate)
+    earlier = elsewhere or ExternalUse(0, None)
+    rate = earlier.success_rate if evidence.ema is None else evidence.ema
+    return ExternalUse(earlier.times_applied + evidence.times_applied, rate)

@@ -1,4 +1,4 @@
-"""The folders of skills outside the vault: find them, and keep the index up to date with them.
+"""Find the folders of skills outside the vault, and keep the index up to date with them.
 
 A folder is listed once and read where it changed. The index can be deleted at any time.
 """
@@ -27,8 +27,8 @@ class Folders:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._added: list[Path] = []
-        # (what the policy and this machine say of them; what the index was left with).
-        self._followed: tuple[ShelfPolicy, tuple[Path, ...], str | None] | None = None
+        # The policy, the folders that this machine allows, and the index state of the last update.
+        self._last_update: tuple[ShelfPolicy, tuple[Path, ...], str | None] | None = None
         self._places: list[tuple[str, str]] = []
         self._missing: list[Problem] = []
 
@@ -39,13 +39,13 @@ class Folders:
 
     def reload(self) -> None:
         """List the folders again at the next question."""
-        self._followed = None
+        self._last_update = None
 
     def follow(self, head: Staging) -> None:
         """Update the index from the folders, and mark the skills that are served."""
         rules = head.policy.shelf
-        readable = self._readable(rules)
-        if self._followed is not None and self._followed == (rules, readable, head.layers.state):
+        readable = self._readable_folders(rules)
+        if self._last_update == (rules, readable, head.layers.state):
             return
         self._places, self._missing = self._list_folders(rules, readable)
         old_listings = head.layers.listings()
@@ -59,7 +59,7 @@ class Folders:
         if has_changed or not (head.layers.state or "").startswith(digest):
             winners = shelf.winners(self.layers(head))
             head.layers.update(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
-        self._followed = rules, readable, head.layers.state
+        self._last_update = rules, readable, head.layers.state
 
     def layers(self, head: Topics) -> list[list[ShelfSkill]]:
         """Return the skills of each layer in order, even skills that are not served."""
@@ -70,7 +70,7 @@ class Folders:
         """Return the unreadable files and folders as problems."""
         return [*self._missing, *head.layers.unreadable()]
 
-    def _readable(self, rules: ShelfPolicy) -> tuple[Path, ...]:
+    def _readable_folders(self, rules: ShelfPolicy) -> tuple[Path, ...]:
         """Return the outside folders that this machine allows the vault to read."""
         root = self._store.root
         if not layers.outside_folders(root, rules.dirs):
@@ -107,17 +107,15 @@ def find_unknown_names(head: Topics) -> Iterator[Problem]:
         for name in names:
             if name not in known_names:
                 message = f"{name}: no package and no folder has a skill of this name; remove it"
-                yield _note(key, "unknown-skill", message)
+                yield _policy_problem(key, "unknown-skill", message)
     for domain in rules.seeds:
         similar_name = background.unknown_domain(head, domain)
         if similar_name is not None:
-            hint = (
-                f"did you mean {similar_name}?"
-                if similar_name
-                else "remove it, or record an outcome of it"
-            )
-            yield _note("seeds", "unknown-domain", f"{domain}: no such domain; {hint}")
+            hint = f"did you mean {similar_name}?"
+            if not similar_name:
+                hint = "remove it, or record an outcome of it"
+            yield _policy_problem("seeds", "unknown-domain", f"{domain}: no such domain; {hint}")
 
 
-def _note(key: str, code: str, message: str) -> Problem:
+def _policy_problem(key: str, code: str, message: str) -> Problem:
     return Problem(layout.VAULT_FILE, f"shelf.{key}", code, message)

@@ -1,4 +1,4 @@
-"""Questions from Python and notebooks, named like the commands: search, use, learned rules."""
+"""Answer the commands `search`, `stats` and `learned`, and the same questions from Python."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -9,13 +9,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.capture import prompt
-from skillvault.loop import learned as tiers
+from skillvault.loop import learned as noted_rules
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Evaluation, Fact, Problem, Skill
 from skillvault.model.text.text import shorten
 from skillvault.serving import background
-from skillvault.serving import shelf as shelves
+from skillvault.serving import shelf as serving
 from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 KINDS = ("skill", "fact", "evaluation")
-_LENGTH = 200  # characters of a result's text
+_MAX_TEXT = 200  # characters of a result's text
 
 
 class SearchResult(Struct, frozen=True):
@@ -46,7 +47,7 @@ class SearchResult(Struct, frozen=True):
 
 
 class Notebook:
-    """The rules and patterns of a vault."""
+    """The noted rules (LEARNINGS.md) and the patterns of a vault."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -61,16 +62,16 @@ class Notebook:
         files that the rule is about, also YAML and markdown. The next run commits the rule. Raise
         UsageError for an invalid rule. With `dry` nothing is written.
         """
-        return tiers.note_rule(self._store, rule, scope, keep_both=keep_both, dry=dry)
+        return noted_rules.note_rule(self._store, rule, scope, keep_both=keep_both, dry=dry)
 
     def remarks(self, rule: str, *, keep_both: bool = False) -> list[str]:
         """Return the remarks about a rule: equal statements, and older versions that stay."""
         head = self._store.head()
-        return tiers.remarks_on_rule(self._store, head, rule, keep_both=keep_both)
+        return noted_rules.remarks_on_rule(self._store, head, rule, keep_both=keep_both)
 
     def uncommitted_rules(self) -> list[str]:
         """Return the noted rules that are not committed yet; prompts have them already."""
-        return tiers.uncommitted_rules(self._store, self._store.head())
+        return noted_rules.uncommitted_rules(self._store, self._store.head())
 
     def learned(self, base: str = "") -> str:
         """Return a prompt followed by the best patterns and the latest rules.
@@ -79,18 +80,18 @@ class Notebook:
         """
         return prompt.append_learned(base, self.learned_rules().text)
 
-    def learned_rules(self, repository: str | None = None) -> "tiers.LearnedPrompt":
+    def learned_rules(self, repository: str | None = None) -> "noted_rules.LearnedPrompt":
         """Return the same patterns and rules, how many were cut, and why patterns are missing.
 
         With a `repository`, also the rules that the user stated for it and has not approved yet.
         """
-        return tiers.learned_text(self._store, repository)
+        return noted_rules.learned_text(self._store, repository)
 
 
 class Inquiry:
-    """The questions of a vault's shelf."""
+    """Searches in a vault, and the use of its skills."""
 
-    def __init__(self, shelf: "Callable[[], shelves.Shelf]", clock: Callable[[], datetime]) -> None:
+    def __init__(self, shelf: "Callable[[], serving.Shelf]", clock: Callable[[], datetime]) -> None:
         self._shelf, self._clock = shelf, clock
 
     def search(
@@ -116,7 +117,7 @@ class Inquiry:
         domains = None if domain is None else (domain, None)  # a skill may be of none
 
         def search_head(head: "Topics") -> list[SearchResult]:
-            nearness = shelves.nearness_measure() if semantic else None
+            nearness = serving.nearness_measure() if semantic else None
             find = partial(head.search, text, nearness=nearness)
             seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
             hits = find(k + len(seeds), kinds=kinds, domains=domains)
@@ -133,7 +134,7 @@ class Inquiry:
             untrusted_ids = {hit.id for hit in doubtful}
             return list(_results(head, sorted(ranked_hits, key=_by_score), untrusted_ids))
 
-        return shelves.answer_question(self._shelf(), search_head)
+        return serving.answer_question(self._shelf(), search_head)
 
     @overload
     def stats(
@@ -205,23 +206,20 @@ def _results(
     """Yield search results in order; `untrusted` are the ids of hits without trust."""
     for hit in hits:
         ref = parse_ref(hit.id)
-        # A proposed or archived skill may have the name of one of another layer.
-        path = (
-            shelves.skill_path(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
-        )
+        # A proposed or archived skill may have the name of a skill of another layer.
+        path = layout.skill_path(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
         record = head.records.by_path([path]).get(path)
         if record is None or isinstance(record, Problem):
             entry = head.layers.of_name(ref.id)
             if entry is None:
                 continue
             record, path = entry.skill, entry.path
-        domain = getattr(record, "domain", None)
         trust = "untrusted" if hit.id in untrusted else getattr(record, "trust", "local")
         notes = background.fact_notes(head, [record]) if isinstance(record, Fact) else {}
         yield SearchResult(
             kind=ref.kind,
             id=ref.id,
-            domain=domain,
+            domain=getattr(record, "domain", None),
             score=round(hit.score, 6),
             text=_summary_text(record),
             path=path,
@@ -240,4 +238,4 @@ def _summary_text(record: object) -> str:
             text = record.key_insight or ""
         case _:
             text = ""
-    return shorten(" ".join(text.split()), _LENGTH)
+    return shorten(" ".join(text.split()), _MAX_TEXT)

@@ -1,4 +1,4 @@
-"""The skills that agents get: their layers, recommendations, search, usage.
+"""Serve skills to agents: by name, tag or role, as recommendations, and with their usage.
 
 A question changes no file; the uses that it computes are stored in the index.
 """
@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import msgspec
+from msgspec.structs import replace
 
 from skillvault.clients.notes import domain_of
 from skillvault.learning import skill_stats
@@ -38,12 +38,11 @@ from skillvault.model.records import (
     ShelfSkill,
     Skill,
 )
-from skillvault.serving import background as ground
+from skillvault.serving import background
 from skillvault.serving.folders import Folders
 from skillvault.vault import arguments
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import layers as shelves
-from skillvault.vault.files import layout
+from skillvault.vault.files import layers, layout
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
 from skillvault.vault.index.snapshot import Snapshot, Staging, Topics
 from skillvault.vault.index.uses import SkillUse
@@ -59,9 +58,9 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 FIRST_DOMAIN = "general"  # of a vault that has none yet
-_TASKS = 200  # skills of which is asked how well they answer a task
-_PAGE = 500  # skills of which is asked at once by which tasks they are found
-_LATEST = 100  # outcomes by whose tasks a skill is found
+_MAX_HITS = 200  # skills that a search for a task returns
+_PAGE_SIZE = 500  # skills that are indexed by their tasks at once
+_MAX_OUTCOMES = 100  # outcomes by whose tasks a skill is found
 _LIFT_DIGITS = 9  # of a lift that order skills
 
 
@@ -96,8 +95,8 @@ class Shelf:
 
         Raise UsageError for a folder of the vault that is never served.
         """
-        if shelves.is_never_served(self._store.root, Path(folder)):
-            raise UsageError(f"{folder}: {shelves.NEVER_SERVED}; add another folder")
+        if layers.is_never_served(self._store.root, Path(folder)):
+            raise UsageError(f"{folder}: {layers.NEVER_SERVED}; add another folder")
         path = layout.real_path(Path(folder))
         self._folders.add_folder(path)
         return [problem for problem in self.problems if Path(problem.path).is_relative_to(path)]
@@ -119,11 +118,11 @@ class Shelf:
     def skills(self) -> list[Skill]:
         """Return the served skills, by name."""
         head = self._head()
-        return _in_force(head, head.skills.serving())
+        return _served_skills(head, head.skills.serving())
 
     def get(self, name: str) -> Skill | None:
         """Return the served skill with this name; `_` stands for `-`."""
-        return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
+        return shelf.get(_served_skills(self._head(), {name, name.replace("_", "-")}), name)
 
     def layer_skill(self, name: str) -> ShelfSkill | None:
         """Return the skill with this name from the package or a shared folder, hidden or not.
@@ -133,9 +132,9 @@ class Shelf:
         head = self._head()
         for spelling in dict.fromkeys((name, name.replace("_", "-"))):
             entry = head.layers.of_name(spelling)
-            if entry is not None and head.layers.is_served(spelling):
-                return entry
-            if entry is not None and head.skills.find(spelling) is None:
+            if entry is None:
+                continue
+            if head.layers.is_served(spelling) or head.skills.find(spelling) is None:
                 return entry
         return None
 
@@ -143,16 +142,19 @@ class Shelf:
         """Return the skills with any of these tags, by name; a text may have several tags."""
         names = list(arguments.tag_list("tags", tags))
         labels = [("tags", tag) for tag in names]
-        return shelf.get_by_tags(_labelled_skills(self._head(), labels), names)
+        return shelf.get_by_tags(self._labelled_skills(labels), names)
 
     def get_by_role(self, role: str) -> list[Skill]:
         """Return the skills for a role, by name."""
-        return shelf.get_by_role(_labelled_skills(self._head(), [("roles", role)]), role)
+        return shelf.get_by_role(self._labelled_skills([("roles", role)]), role)
 
     def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
         """Return the skills for a stage, by name."""
-        skills = _labelled_skills(self._head(), [("stages", stage)])
-        return shelf.get_by_pipeline_stage(skills, stage)
+        return shelf.get_by_pipeline_stage(self._labelled_skills([("stages", stage)]), stage)
+
+    def _labelled_skills(self, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
+        head = self._head()
+        return _served_skills(head, _labelled_names(head, labels))
 
     def top_k(
         self,
@@ -175,14 +177,15 @@ class Shelf:
         elsewhere = head.skills.external_uses().items()
         usage = Counter({name: effect.cap_counters(uses).times_applied for name, uses in elsewhere})
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
-        is_semantic = strategy == "semantic" and task
-        matches = _scores(head, task, None, nearness_measure()) if is_semantic else {}
-        scores = {name: match.score for name, match in matches.items()} if is_semantic else None
-        labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
+        scores: dict[str, float] | None = None
+        if strategy == "semantic" and task:
+            matches = _match_skills(head, task, None, nearness_measure())
+            scores = {name: match.score for name, match in matches.items()}
+        labels = [] if strategy == "semantic" else [("roles", role), ("stages", stage)]
         pinned_names = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
         unpinned = [name for name in _labelled_names(head, labels) if name not in pinned_names]
         shortlist = shelf.shortlist(unpinned, k=k, strategy=strategy, usage=usage, scores=scores)
-        skills = _in_force(head, [*shortlist, *pinned_names])
+        skills = _served_skills(head, [*shortlist, *pinned_names])
         for pin in shelf.split_pins(skills, pins)[1]:
             warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
         return shelf.top_k(
@@ -202,13 +205,13 @@ class Shelf:
 
         Raise UsageError for a name without a served skill.
         """
-        served_skills: list[Skill] = []
+        values: list[Skill] = []
         for member in [skills] if isinstance(skills, Skill | str) else skills:
             skill = member if isinstance(member, Skill) else self.get(member)
             if skill is None:
                 raise UsageError(f"{member}: no skill in force has this name")
-            served_skills.append(skill)
-        return render.skills_xml(served_skills)
+            values.append(skill)
+        return render.skills_xml(values)
 
     # ── recommending ─────────────────────────────────────────────────────────────────
 
@@ -220,34 +223,40 @@ class Shelf:
         return answer_question(self, lambda head: self._recommend(head, query, task))
 
     def _recommend(self, head: Topics, query: Query, task: str) -> Selection:
-        if near_domain := ground.unknown_domain(head, query.domain):
+        if near_domain := background.unknown_domain(head, query.domain):
             return recommend.empty_selection(query, near_domain)
         ranks = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
         domains = (query.domain, None)
         nearness = nearness_measure() if ranks and query.strategy == "semantic" else None
-        scores = _scores(head, task, domains, nearness) if ranks else None
-        guides = ground.guide_lines(head, scores or {}, query)
-        actions = ground.find_actions(head, scores or {})
+        scores = _match_skills(head, task, domains, nearness) if ranks else None
+        guides = background.guide_lines(head, scores or {}, query)
+        actions = background.find_actions(head, scores or {})
         if scores is not None:
             answers = head.policy.recommend.answers
-            scores = ground.with_line_evidence(task, scores, guides, answers)
-            scores = ground.with_named_subjects(head, query.domain, task, scores, answers=answers)
+            scores = background.with_line_evidence(task, scores, guides, answers)
+            scores = background.with_named_subjects(
+                head, query.domain, task, scores, answers=answers
+            )
         candidates = self._candidates(head, query)
-        read = _read_text(head)
+        read = _text_reader(head)
         task_matches = None if scores is None else (task, scores)
-        background = ground.background_of(head, query, task_matches, actions, nearness)
+        query_background = background.background_of(head, query, task_matches, actions, nearness)
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
-        background = msgspec.structs.replace(background, excerpts=excerpts)
-        answer = recommend.recommend(
-            candidates, query, rules_of(head.policy), read, scores=scores, background=background
+        selection = recommend.recommend(
+            candidates,
+            query,
+            rules_of(head.policy),
+            read,
+            scores=scores,
+            background=replace(query_background, excerpts=excerpts),
         )
-        answer = msgspec.structs.replace(answer, prompt=render.prompt(answer))
+        selection = replace(selection, prompt=render.prompt(selection))
         if not (query.explain and query.context):
-            return answer
+            return selection
         texts = (read(candidate.name) for candidate in candidates)
-        unknown_keys = ground.unknown_context(head.policy, query.context, texts)
-        return msgspec.structs.replace(answer, unknown_context=unknown_keys)
+        unknown_keys = background.unknown_context(head.policy, query.context, texts)
+        return replace(selection, unknown_context=unknown_keys)
 
     def live(self, domain: str | None = None) -> Sequence[Candidate]:
         """Return the skills of a domain and without one that may be served, or all; best first.
@@ -274,7 +283,7 @@ class Shelf:
             return candidates
         names = {candidate.name for candidate in candidates}
         rows = head.skills.candidates_named(recommend.pin_places(query))
-        pinned = _rows(rows, evidence, rules_of(head.policy), query.domain)
+        pinned = _convert_rows(rows, evidence, rules_of(head.policy), query.domain)
         return [*candidates, *(candidate for candidate in pinned if candidate.name not in names)]
 
     # ── usage ────────────────────────────────────────────────────────────────────────
@@ -292,29 +301,26 @@ class Shelf:
         merged: dict[str, list[str]] = {}
         for source, successor in head.uses.merges().items():
             merged.setdefault(successor, []).append(source)
-        rows = [
-            skill_stats.skill_stats(
-                skill_stats.StatsSubject(
-                    entry.kind,
-                    entry.domain,
-                    _assess_skill(head, entry, evidence, now),
-                    merged.get(entry.name, ()),
-                    entry.elsewhere,
-                    _proven_date(head, entry),
-                    entry.trial,
-                ),
-                rules_of(head.policy),
+        subjects = [
+            skill_stats.StatsSubject(
+                entry.kind,
+                entry.domain,
+                _assess_skill(head, entry, evidence, now),
+                merged.get(entry.name, ()),
+                entry.elsewhere,
+                _proven_date(head, entry),
+                entry.trial,
             )
             for entry in self._find_skills(head, names)
             if domain in (None, entry.domain)
         ]
+        rows = [skill_stats.skill_stats(subject, rules_of(head.policy)) for subject in subjects]
         if skill and not rows and domain is None:
             raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
-        # What differs by a rounding alone goes by name on any machine.
-        rows.sort(
-            key=lambda row: (row.lift is None, -round(row.lift or 0, _LIFT_DIGITS), row.skill)
+        # Lifts that differ by a rounding error are sorted by name, alike on any machine.
+        return sorted(
+            rows, key=lambda row: (row.lift is None, -round(row.lift or 0, _LIFT_DIGITS), row.skill)
         )
-        return rows
 
     def _find_skills(self, head: Topics, names: Iterable[str]) -> Iterator[Skill]:
         for name in names:
@@ -322,9 +328,9 @@ class Shelf:
             if skill is None and (entry := head.layers.of_name(name)) is not None:
                 evidence = self.uses.evidence(head).get(name, effect.NO_EVIDENCE)
                 status = _earned_status(name, entry.skill.status, evidence, rules_of(head.policy))
-                skill = msgspec.structs.replace(entry.skill, status=status)
+                skill = replace(entry.skill, status=status)
             if skill is not None:
-                yield msgspec.structs.replace(skill, name=name)
+                yield replace(skill, name=name)
 
     def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
         """Return the skills that a decision was shown and applied, from trusted records.
@@ -344,13 +350,15 @@ class Shelf:
                 "this decision; pass the decision.id of one"
             )
         name = next(iter(groups)) if agent is None else agent
-        names, reads = self.uses.skill_names(head), self.uses.text_reader(head)
-        results = [o for o in outcomes if o.source.agent == name]
+        skill_names, read = self.uses.skill_names(head), self.uses.text_reader(head)
+        results = [outcome for outcome in outcomes if outcome.source.agent == name]
         uses = [
-            u for o in results for u in detect.detected_uses(o, offers, names, reads, ends=claims)
+            use
+            for outcome in results
+            for use in detect.detected_uses(outcome, offers, skill_names, read, ends=claims)
         ]
         summary = detect.decision_stats(decision, groups[name], results, uses)
-        other_ends = [detect.end_of(o, outcomes) for o in groups if o != name]
+        other_ends = [detect.end_of(user, outcomes) for user in groups if user != name]
         return {**summary, "agent": name, "others": other_ends}
 
     def find_uses(self, records: Iterable[Record]) -> list[SkillUse]:
@@ -371,9 +379,9 @@ class Shelf:
 
     def follow(self, head: Staging) -> None:
         """Update the uses and the other layers in the index."""
-        self._folders.follow(head)  # before the uses, which ask for the names of all skills
+        self._folders.follow(head)  # before the uses, which need the names of all skills
         self.uses.count_uses(head)
-        _follow_tasks(head)
+        _index_tasks(head)
 
     def _head(self) -> Snapshot:
         """Return the committed vault with the other layers up to date."""
@@ -397,7 +405,7 @@ def answer_question(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Ans
     return result if head.layers.state == state else answer(shelf.ready())
 
 
-def _read_text(head: Topics) -> Callable[[str], str]:
+def _text_reader(head: Topics) -> Callable[[str], str]:
     @cache  # a question compares each text with up to twenty others
     def read(name: str) -> str:
         vault_skill = head.skills.get(name)
@@ -408,26 +416,26 @@ def _read_text(head: Topics) -> Callable[[str], str]:
     return read
 
 
-def _follow_tasks(head: Staging) -> None:
+def _index_tasks(head: Staging) -> None:
     """Index skills by the tasks that they rest on now."""
     names = head.due.keys(TASKS)
-    for start in range(0, len(names), _PAGE):
-        page = names[start : start + _PAGE]
+    for start in range(0, len(names), _PAGE_SIZE):
+        page = names[start : start + _PAGE_SIZE]
         served = {row.name for row in head.skills.candidates_named(page)}
-        head.tasks.keep_tasks({**dict.fromkeys(page, ""), **dict(_tasks(head, sorted(served)))})
+        head.tasks.keep_tasks(
+            {**dict.fromkeys(page, ""), **dict(_tasks_behind(head, sorted(served)))}
+        )
         head.due.mark_done(TASKS, page)
 
 
-def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
+def _tasks_behind(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
     # A strategy rests on all of its domain, so that any task there would find it.
     kinds = {name: skill.kind for name in skills if (skill := head.skills.get(name))}
     skills = [name for name in skills if kinds.get(name) != "strategy"]
     for name in skills:
-        makers, users = (
-            head.tasks.latest_behind(name, _LATEST),
-            head.tasks.latest_users(name, _LATEST),
-        )
-        rows = head.tasks.of_outcomes(sorted(makers | users, reverse=True)[:_LATEST])
+        makers = head.tasks.latest_behind(name, _MAX_OUTCOMES)
+        users = head.tasks.latest_users(name, _MAX_OUTCOMES)
+        rows = head.tasks.of_outcomes(sorted(makers | users, reverse=True)[:_MAX_OUTCOMES])
         latest = sorted(rows, key=lambda id_: (rows[id_][0], id_), reverse=True)
         tasks = dict.fromkeys(" ".join(rows[id_][1].split()) for id_ in latest)
         yield name, "\n".join(tasks)
@@ -447,7 +455,7 @@ def choose_domain(shelf: Shelf, folder: Path, task: str = "", *, must_fit: bool 
         return domain
     if not head.domains:
         return FIRST_DOMAIN
-    for hit in head.search(task, _TASKS, kinds=("skill", "fact")):
+    for hit in head.search(task, _MAX_HITS, kinds=("skill", "fact")):
         kind, _, name = hit.id.partition(":")
         record = head.skills.get(name) if kind == "skill" else head.facts.get(name)
         if record is not None and record.domain is not None:
@@ -466,13 +474,7 @@ def has_model() -> bool:
 
 def nearness_measure() -> Near | None:
     """Return the measure of similar meaning; None if the extra `semantic` is absent."""
-    if not has_model():
-        return None
-    return vectors.compute_nearness
-
-
-def _labelled_skills(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
-    return _in_force(head, _labelled_names(head, labels))
+    return vectors.compute_nearness if has_model() else None
 
 
 def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:
@@ -487,27 +489,24 @@ def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> l
     return sorted({name for names in by_label for name in names})
 
 
-def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
+def _served_skills(head: Topics, names: Iterable[str]) -> list[Skill]:
     names = list(names)
     skills = {entry.skill.name: entry.skill for entry in head.layers.get_many(names, serving=True)}
     skills |= head.skills.get_many(names)
-    return [msgspec.structs.replace(skills[name], name=name) for name in sorted(skills)]
+    return [replace(skills[name], name=name) for name in sorted(skills)]
 
 
 def _candidates_of(
     head: Topics, evidence: Mapping[str, Evidence], domain: str | None
 ) -> list[Candidate]:
     """Return the served skills by name: of a domain and without one, or all."""
-    rows = _rows(head.skills.candidates(domain), evidence, rules_of(head.policy), domain)
+    rows = _convert_rows(head.skills.candidates(domain), evidence, rules_of(head.policy), domain)
     counts, scale = head.skills.external_uses(), head.policy.effect.scale
     lifts = {name: effect.expected_lift(uses, scale) for name, uses in counts.items()}
-    return [
-        msgspec.structs.replace(row, elsewhere=lifts[row.name]) if row.name in lifts else row
-        for row in rows
-    ]
+    return [replace(row, elsewhere=lifts[row.name]) if row.name in lifts else row for row in rows]
 
 
-def _rows(
+def _convert_rows(
     rows: Iterable[SkillRow],
     evidence_by_name: Mapping[str, Evidence],
     rules: Rules,
@@ -526,7 +525,7 @@ def _rows(
         names.add(name)
         evidence = evidence_by_name.get(name, effect.NO_EVIDENCE)
         earned = status if layer == "vault" else _earned_status(name, status, evidence, rules)
-        # One that hurts is left out with its numbers, not for its status.
+        # A skill that hurts is left out with its numbers, not for its status.
         served_status = status if earned == "retired" else earned
         labels = (_split_names(roles), _split_names(stages))
         seed = layer == "seed" and not serves_seeds
@@ -562,13 +561,8 @@ def _split_names(column: str) -> tuple[str, ...]:
 def _vault_skills(head: Topics) -> Iterator[ShelfSkill]:
     blobs = {row.name: row.blob for row in head.skills.candidates()}
     for name, skill in head.skills.items():
-        skill_copy = msgspec.structs.replace(skill, name=name)
-        yield ShelfSkill(skill_copy, "vault", skill_path(name), blobs.get(name, ""))
-
-
-def skill_path(name: str) -> str:
-    """Return the path of a skill of the vault."""
-    return f"skills/{name}/SKILL.md"
+        path = layout.skill_path(name)
+        yield ShelfSkill(replace(skill, name=name), "vault", path, blobs.get(name, ""))
 
 
 def _earned_status(name: str, status: str, evidence: Evidence, rules: Rules) -> str:
@@ -580,8 +574,8 @@ def _earned_status(name: str, status: str, evidence: Evidence, rules: Rules) -> 
     return effect.next_status(status, evidence, rules).status
 
 
-def _scores(
+def _match_skills(
     head: Topics, task: str, domains: tuple[str | None, ...] | None, nearness: Near | None
 ) -> dict[str, Match]:
-    hits = head.search(task, _TASKS, kinds=("skill",), domains=domains, nearness=nearness)
+    hits = head.search(task, _MAX_HITS, kinds=("skill",), domains=domains, nearness=nearness)
     return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.evidence) for hit in hits}

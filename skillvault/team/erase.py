@@ -1,4 +1,4 @@
-"""erase: remove a name, a secret or an outcome from all records and from history.
+"""Remove a name, a secret or an outcome from all records and from history (`erase`).
 
 This is the only exception to "the history is never rewritten". Only a person at a terminal may run
 it; no hook, server, daemon or page may call it. `sync` only reads tombstones.
@@ -36,14 +36,15 @@ from skillvault.vault.git.remote import Upstream, upstream_of
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.rewrite import Rewriting, check_tool, rewrite_bytes, rewrite_history
 
-FOLLOW = "skillvault erase --follow"
+FOLLOW_COMMAND = "skillvault erase --follow"
 KEY_FILE = "erase.key"  # below .git/skillvault, never in git
-_COPY = "erasing"  # the copy of the repository, below .git/skillvault
-_REF_FOLDERS = ("refs/heads/", "refs/tags/", "refs/remotes/")  # their refs are rewritten
+_COPY_FOLDER = "erasing"  # the copy of the repository, below .git/skillvault
+_BRANCHES, _REMOTES = "refs/heads/", "refs/remotes/"
+_REF_FOLDERS = (_BRANCHES, "refs/tags/", _REMOTES)  # their refs are rewritten
 _NEW_REFS = "refs/skillvault/erased"
-_PINNED = f"{_NEW_REFS}/pinned"  # the commit of the tombstone
+_TOMBSTONE_REF = f"{_NEW_REFS}/pinned"
 _KEY_BYTES = 32
-_SENTENCE = 20  # a sentence of an outcome with fewer letters is not erased in other records
+_MIN_SENTENCE = 20  # letters; a shorter sentence of an outcome is not erased in other records
 # Other files of git that may have texts or ids of commits.
 _LEFTOVERS = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG")
 _LOCKS = ("writer.lock", "daemon.lock", "client.lock", "gc-owner", KEY_FILE)
@@ -66,9 +67,6 @@ class Erasure(Struct):
     remote_refs: list[str] = field(default_factory=list)
     is_done: bool = False
     is_in_config: bool = False
-
-
-Confirm = Callable[[Erasure], bool]
 
 
 # ── tombstones ───────────────────────────────────────────────────────────────────────
@@ -108,13 +106,13 @@ def refuse_erased_history(git: Git, tip: str | None, remote_tip: str | None) -> 
     """
     tombstones = read_tombstones(git, tip, remote_tip)
     if tombstones and git.text("for-each-ref", "--count=1", _NEW_REFS):
-        raise UsageError(f"an erasure did not end in this clone; run `{FOLLOW}`")
+        raise UsageError(f"an erasure did not end in this clone; run `{FOLLOW_COMMAND}`")
     for tombstone in tombstones:
         for commit, owner in ((tip, "this clone"), (remote_tip, "the remote")):
             if commit and any(git.history.is_ancestor(sha, commit) for sha in tombstone.commits):
                 raise UsageError(
                     f"{owner} still has the text that was erased on {tombstone.at:%Y-%m-%d}; run "
-                    f"`{FOLLOW}`, and have the key at hand"
+                    f"`{FOLLOW_COMMAND}`, and have the key at hand"
                 )
 
 
@@ -129,7 +127,7 @@ def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Prob
         return []
     eraser = Eraser.of(read_key(git) or "", tombstones)
     hints = {
-        tip: f"has what was erased; run `{FOLLOW}`",
+        tip: f"has what was erased; run `{FOLLOW_COMMAND}`",
         remote_tip: f"was pushed with what was erased; run `git merge {remote_tip[:10]}` and "
         "`skillvault sync`, then erase that text again by `skillvault erase`",
     }
@@ -152,7 +150,12 @@ def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Prob
 
 
 def erase(
-    store: Store, texts: Sequence[str], confirm: Confirm, *, key: str | None = None, now: datetime
+    store: Store,
+    texts: Sequence[str],
+    confirm: Callable[[Erasure], bool],
+    *,
+    key: str | None = None,
+    now: datetime,
 ) -> Erasure:
     """Erase texts and outcomes from this clone and its remote; without texts, follow tombstones.
 
@@ -165,21 +168,22 @@ def erase(
         upstream = _check_state(store)
         remote_refs = upstream.fetch_all() if upstream else {}
         with _copy_folder(store.git) as copy:
-            work = _Work(store, copy, now, upstream=upstream, remote_refs=remote_refs)
-            work.plan(texts, key)
-            work.rewrite()
-            if texts and not (work.erasure.commits or work.erasure.local_files):
+            rewrite = _Rewrite(store, copy, now, upstream=upstream, remote_refs=remote_refs)
+            rewrite.plan(texts, key)
+            rewrite.rewrite_copy()
+            erasure = rewrite.erasure
+            if texts and not (erasure.commits or erasure.local_files):
                 raise UsageError("nothing here has this text; look at its spelling")
-            if confirm(work.erasure):
-                work.publish()
-                work.erasure.is_done = True
-            return work.erasure
+            if confirm(erasure):
+                rewrite.publish()
+                erasure.is_done = True
+            return erasure
 
 
 def _undo_killed_erasure(git: Git, branch: str) -> None:
     """Restore the files after an erasure that was killed before its refs moved."""
     environment = git.settings().staging
-    for ref in (_PINNED, f"{_NEW_REFS}/heads/{branch}"):
+    for ref in (_TOMBSTONE_REF, f"{_NEW_REFS}/heads/{branch}"):
         tip = git.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1))
         if tip and not git.run("diff", "--cached", "--name-only", tip, env=environment):
             git.run("read-tree", "-m", "-u", tip, "HEAD", env=environment)
@@ -218,7 +222,7 @@ def _check_state(store: Store) -> Upstream | None:
 @contextmanager
 def _copy_folder(git: Git) -> Iterator[Path]:
     """Create the folder of the copy, and remove it at the end."""
-    folder = _folder(git) / _COPY
+    folder = _folder(git) / _COPY_FOLDER
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed erasure
     folder.mkdir(parents=True, mode=0o700)
     try:
@@ -227,8 +231,8 @@ def _copy_folder(git: Git) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-class _Work:
-    """One erasure in progress."""
+class _Rewrite:
+    """One erasure in progress: plan it, rewrite a copy of the repository, publish the copy."""
 
     def __init__(
         self,
@@ -244,8 +248,8 @@ class _Work:
         self.copy = copy
         self.remote_refs = remote_refs
         self.refs = _read_refs(Runner(store.root))
-        self.tip = self.refs[f"refs/heads/{self.branch}"]
-        self.remote_tip = remote_refs.get(f"refs/heads/{self.branch}")
+        self.tip = self.refs[f"{_BRANCHES}{self.branch}"]
+        self.remote_tip = remote_refs.get(f"{_BRANCHES}{self.branch}")
         self.tombstones = read_tombstones(self.git, self.tip, self.remote_tip)
         self.tombstone: Tombstone | None = None
         self.erasure = Erasure()
@@ -306,12 +310,10 @@ class _Work:
                     f"{outcome}: still counts; run `skillvault retract {outcome} --reason TEXT` "
                     "and `skillvault sync` first, so that nothing is learned from it"
                 )
-        contents = head.files.read(
-            [*head.files.below("outcomes"), *head.files.below("evaluations")]
-        )
+        paths = [*head.files.below("outcomes"), *head.files.below("evaluations")]
         quotes: set[str] = set()
         normal_texts: list[str] = []
-        for path, content in contents.items():
+        for path, content in head.files.read(paths).items():
             name = path.rpartition("/")[2].partition(".")[0]
             if name in outcomes and path.endswith(f"{name}.yaml"):
                 quotes.update(_list_sentences(strict_yaml.load(_decode_file(content, ""))))
@@ -322,7 +324,7 @@ class _Work:
 
     # ── rewrite ──────────────────────────────────────────────────────────────────────
 
-    def rewrite(self) -> None:
+    def rewrite_copy(self) -> None:
         """Rewrite the copy, and compare it with the vault."""
         runner = Runner(self.copy)
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
@@ -330,19 +332,22 @@ class _Work:
         fetch_options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok")
         runner.run("fetch", *fetch_options, str(self.git.dirs()[1]), *specs)
         rewriting = self._rewrite_refs(runner)
-        changed_commits = {
-            sha: new_sha for sha, new_sha in rewriting.commits.items() if sha != new_sha
-        }
+        changed_commits = {sha for sha, new_sha in rewriting.commits.items() if sha != new_sha}
         if self.tombstone:
             self.tombstone.commits = _first_commits(self.git, changed_commits)
-        self._read_new_refs(runner)
+        refs = _read_refs(runner)
+        for ref in self.refs:
+            new_name = self.eraser.replace(ref)
+            name = new_name if new_name in refs else ref
+            self.new_refs[ref] = name, refs[name]
         self._check_new_tree()
         self.erasure.commits = len(changed_commits)
         self.erasure.messages = rewriting.messages
         self.erasure.paths = rewriting.paths
         self.erasure.local_files = [self._name(p) for p in self._local_files() if self._has_text(p)]
-        moves = [ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])]
-        self.erasure.refs = moves
+        self.erasure.refs = [
+            ref for ref, new in self.new_refs.items() if new != (ref, self.refs[ref])
+        ]
         self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
 
     def _rewrite_refs(self, runner: Runner) -> Rewriting:
@@ -359,23 +364,16 @@ class _Work:
     def _is_clean(self, ref: str) -> bool:
         """Return True for a branch or tag of the remote without a rewritten commit."""
         commits = (sha for tombstone in self.tombstones for sha in tombstone.commits)
-        is_remote = ref.startswith("refs/remotes/") or self.remote_refs.get(ref) == self.refs[ref]
+        is_remote = ref.startswith(_REMOTES) or self.remote_refs.get(ref) == self.refs[ref]
         return is_remote and not any(
             self.git.history.is_ancestor(sha, self.refs[ref]) for sha in commits
         )
-
-    def _read_new_refs(self, runner: Runner) -> None:
-        refs = _read_refs(runner)
-        for ref in self.refs:
-            new_name = self.eraser.replace(ref)
-            name = new_name if new_name in refs else ref
-            self.new_refs[ref] = name, refs[name]
 
     def _check_new_tree(self) -> None:
         """Raise UsageError if the rewritten tree has new problems."""
         objects = Objects(self.copy / "objects")
         problems_by_key = []
-        for commit in (self.tip, self.new_refs[f"refs/heads/{self.branch}"][1]):
+        for commit in (self.tip, self.new_refs[f"{_BRANCHES}{self.branch}"][1]):
             files = {path: entry.id for path, entry in objects.files(commit).items()}
             view = WorkTreeView(files, objects.blobs, lambda _: {})
             problems, _ = check.find_problems(view, lambda _: None, list(files))
@@ -403,7 +401,7 @@ class _Work:
         runner.run("fetch", *options, str(self.copy), f"+refs/*:{_NEW_REFS}/*")
         if self.tombstone:
             self._add_tombstone(self.tombstone)
-        tips = self.tip, self.new_refs[f"refs/heads/{self.branch}"][1]
+        tips = self.tip, self.new_refs[f"{_BRANCHES}{self.branch}"][1]
         environment = git.settings().staging
         runner.run("update-index", "-q", "--refresh", env=environment, ok=(0, 1))
         runner.run("read-tree", "-n", "-m", "-u", *tips, env=environment)  # a dry run
@@ -414,13 +412,13 @@ class _Work:
         reach("erase-checked-out")
         if reason := self._move_refs(runner):
             runner.run("read-tree", "-m", "-u", *reversed(tips), env=environment)
-            raise UsageError(f"{reason}; run `{FOLLOW}`, which goes on from here")
+            raise UsageError(f"{reason}; run `{FOLLOW_COMMAND}`, which goes on from here")
         reach("erase-moved")
         self._clean(runner)
 
     def _add_tombstone(self, tombstone: Tombstone) -> None:
         """Commit the tombstone on the rewritten branch, and pin the commit."""
-        git, ref = self.git, f"refs/heads/{self.branch}"
+        git, ref = self.git, f"{_BRANCHES}{self.branch}"
         old_tip = self.new_refs[ref][1]
         content = msgspec.json.format(msgspec.json.encode(tombstone), indent=2) + b"\n"
         name = f"{tombstone.at:%Y%m%d}-{secrets.token_hex(4)}.json"
@@ -431,25 +429,26 @@ class _Work:
         change = Change(
             step="erase",
             subject=f"{count} of the history",
-            reason=f"Each clone removes them by `{FOLLOW}`; until then its `sync` is refused.",
+            reason=f"Each clone removes them by `{FOLLOW_COMMAND}`; "
+            "until then its `sync` is refused.",
         )
         draft = CommitDraft(tree, message_of([change]))
         (tip,) = git.committer.make_commits([draft], old_tip, self.now, git.settings())
-        git.run("update-ref", _PINNED, tip)
+        git.run("update-ref", _TOMBSTONE_REF, tip)
         self.new_refs[ref] = ref, tip
         tracking_ref = self._tracking_ref(ref)
         if tracking_ref in self.new_refs:
             self.new_refs[tracking_ref] = tracking_ref, tip
 
     def _tracking_ref(self, ref: str) -> str:
-        name = ref.removeprefix("refs/heads/")
-        return f"refs/remotes/{self.upstream.remote}/{name}" if self.upstream else ""
+        name = ref.removeprefix(_BRANCHES)
+        return f"{_REMOTES}{self.upstream.remote}/{name}" if self.upstream else ""
 
     def _remote_moves(self) -> list[RefUpdate]:
         """Return the moves of the remote's branches and tags."""
         moves: list[RefUpdate] = []
         for ref, commit in self.remote_refs.items():
-            local_ref = self._tracking_ref(ref) if ref.startswith("refs/heads/") else ref
+            local_ref = self._tracking_ref(ref) if ref.startswith(_BRANCHES) else ref
             if self.refs.get(local_ref) != commit:
                 continue  # another tag of this name
             new_name, new_commit = self.new_refs[local_ref]
@@ -466,14 +465,11 @@ class _Work:
 
         The push has already moved the branches of the remote.
         """
-        plan = {ref: sha for ref, sha in self.refs.items() if not ref.startswith(_REF_FOLDERS[2])}
-        refs = {**_read_refs(runner), **plan}
-        if (
-            new_refs := refs.keys()
-            - self.refs.keys()
-            - {name for name, _ in self.new_refs.values()}
-        ):
-            return f"{min(new_refs)} is new"
+        local_refs = {ref: sha for ref, sha in self.refs.items() if not ref.startswith(_REMOTES)}
+        refs = {**_read_refs(runner), **local_refs}
+        planned_refs = {*self.refs, *(name for name, _ in self.new_refs.values())}
+        if surplus_refs := refs.keys() - planned_refs:
+            return f"{min(surplus_refs)} is new"
         updates: list[RefUpdate] = []
         for ref, (name, new_commit) in self.new_refs.items():
             if name != ref and ref in refs:
@@ -500,8 +496,8 @@ class _Work:
         if clone and self.eraser.has_erased(clone):
             runner.run("config", "--local", CLONE, self.eraser.replace(clone))
         for ref, (name, _) in self.new_refs.items():
-            section = f"branch.{ref.removeprefix(_REF_FOLDERS[0])}"
-            if name != ref and ref.startswith(_REF_FOLDERS[0]):
+            if name != ref and ref.startswith(_BRANCHES):
+                section = f"branch.{ref.removeprefix(_BRANCHES)}"
                 runner.run("config", "--local", "--remove-section", section, ok=(0, 128))
         self.erasure.is_in_config = self._has_text(git_dir / "config")
         # The index also has a cache of untracked files, which git builds again.
@@ -563,13 +559,13 @@ def _read_refs(runner: Runner) -> dict[str, str]:
     return {row[0]: row[1] for row in rows if len(row) == 2 or not row[2]}
 
 
-def _first_commits(git: Git, changed_commits: Mapping[str, str]) -> list[str]:
+def _first_commits(git: Git, changed_commits: set[str]) -> list[str]:
     """Return the changed commits without a changed parent."""
     first_commits = []
     for sha in changed_commits:
         head = git.objects.commit_bytes(sha).partition(b"\n\n")[0].decode(errors="replace")
-        parents = [line[7:] for line in head.split("\n") if line.startswith("parent ")]
-        if not any(parent in changed_commits for parent in parents):
+        parents = {line[7:] for line in head.split("\n") if line.startswith("parent ")}
+        if changed_commits.isdisjoint(parents):
             first_commits.append(sha)
     return sorted(first_commits)
 
@@ -578,11 +574,8 @@ def _list_sentences(value: object) -> Iterator[str]:
     """Yield the long sentences of all texts in a value."""
     if isinstance(value, str):
         for sentence in sentences(value):
-            if len(erasure.normalize(sentence)) >= _SENTENCE and " " in sentence:
+            if len(erasure.normalize(sentence)) >= _MIN_SENTENCE and " " in sentence:
                 yield sentence
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from _list_sentences(part)
-    elif isinstance(value, list):
-        for part in value:
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
             yield from _list_sentences(part)

@@ -18,7 +18,7 @@ from skillvault.vault.git.history import PastCommit, Signature
 from skillvault.vault.git.repository import Git
 
 # The paths that a clone may write if it only records.
-_RECORDED = ("outcomes/", "recommendations/", "sessions/", "answers/", "skills/learned/")
+_RECORDS = ("outcomes/", "recommendations/", "sessions/", "answers/", "skills/learned/")
 
 
 def find_forbidden_commits(git: Git, base: str) -> list[Problem]:
@@ -119,7 +119,7 @@ def _find_fault(
             f"of {signature.author} is signed by a key of nobody with a role, so {name} may do "
             f"nothing by it; an approver adds the key to {layout.KEYS} first"
         )
-    forbidden_paths = [p for p in paths if p != layout.LEARNINGS and not p.startswith(_RECORDED)]
+    forbidden_paths = [p for p in paths if p != layout.LEARNINGS and not p.startswith(_RECORDS)]
     if person in roles.approve or not forbidden_paths:
         return None
     remainder = f" and {len(forbidden_paths) - 1} more" if len(forbidden_paths) > 1 else ""

@@ -1,4 +1,4 @@
-"""sync: fetch the remote's history, merge it into this clone, check the result, and push.
+"""Fetch the remote's history, merge it into this clone, check the result, and push (`sync`).
 
 `sync_tree` computes the merge in memory. The merge is published like any other change, so the
 repository is never in the middle of a merge. Nothing is forced, rebased or reset.
@@ -14,14 +14,8 @@ from msgspec.structs import replace
 
 from skillvault.inspect import lookup
 from skillvault.learning.sync.table import read_undecided
+from skillvault.model import errors
 from skillvault.model.change import Change, Join, Replacement, message_of
-from skillvault.model.errors import (
-    BranchMovedError,
-    GitError,
-    PausedError,
-    UsageError,
-    VaultBusyError,
-)
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.front_matter import with_key
 from skillvault.team.erase import find_retyped, refuse_erased_history
@@ -37,11 +31,12 @@ from skillvault.vault.git.objects import REGULAR, Entry
 from skillvault.vault.git.remote import Upstream, clone_name, upstream_of
 
 STEP = "sync"
-_TRIES = 8
-_PAUSE = 0.2  # seconds before the second try; doubled for each further try
+_MAX_ATTEMPTS = 8
+_FIRST_PAUSE = 0.2  # seconds before the second attempt; doubled for each further one
 _MAX_LISTED = 20  # records that a message lists
 
-Pause = Callable[[float], None]
+
+_Pause = Callable[[float], None]
 
 
 class SyncReport(Struct):
@@ -70,7 +65,7 @@ class SyncReport(Struct):
 
 
 def sync_clones(
-    store: Store, now: datetime, *, take_over: bool = False, pause: Pause = time.sleep
+    store: Store, now: datetime, *, take_over: bool = False, pause: _Pause = time.sleep
 ) -> SyncReport:
     """Fetch, merge and push; with `take_over` this clone also becomes the learner.
 
@@ -81,15 +76,12 @@ def sync_clones(
     store.follow()
     policy = store.staging.policy
     if reason := store.pause_reason(policy):
-        raise PausedError(f"paused: {reason}")
+        raise errors.PausedError(f"paused: {reason}")
     upstream = upstream_of(store.git, policy.branch)
     if upstream is None:
-        raise UsageError("the vault has no remote; run `git remote add origin URL`")
+        raise errors.UsageError("the vault has no remote; run `git remote add origin URL`")
     report = SyncReport(upstream.remote)
-    try:
-        _exchange(_Sync(store, upstream, now, report), take_over, pause)
-    except _AwayError as error:
-        report.away = str(error)
+    _exchange(_Sync(store, upstream, now, report), take_over, pause)
     head = store.head()
     if not report.away and not report.problems:
         waiting_skills = head.skills.names("proposed")
@@ -99,10 +91,6 @@ def sync_clones(
     report.undecided = read_undecided(policy_text)
     report.waiting = upstream.count_unpushed(store.tip())
     return report
-
-
-class _AwayError(Exception):
-    """The remote cannot be reached, so the commits wait for the next sync."""
 
 
 class _Sync(Struct):
@@ -115,15 +103,16 @@ class _Sync(Struct):
     claim: str | None = None
 
 
-def _exchange(sync: _Sync, take_over: bool, pause: Pause) -> None:
+def _exchange(sync: _Sync, take_over: bool, pause: _Pause) -> None:
     """Fetch, merge and push; if another clone pushed first, start again."""
-    for attempt in range(_TRIES):
+    for attempt in range(_MAX_ATTEMPTS):
         if attempt:
-            pause(random.uniform(0.5, 1) * _PAUSE * 2**attempt)  # noqa: S311 (not a secret)
+            pause(random.uniform(0.5, 1) * _FIRST_PAUSE * 2**attempt)  # noqa: S311 (not a secret)
         try:
             remote_tip = sync.upstream.fetch()
-        except GitError as error:
-            raise _AwayError(str(error)) from None
+        except errors.GitError as error:  # the commits wait for the next sync
+            sync.report.away = str(error)
+            return
         reach("sync-fetched")
         refuse_erased_history(sync.store.git, sync.store.tip(), remote_tip)
         sync.report.problems = find_retyped(sync.store.git, sync.store.tip(), remote_tip)
@@ -135,8 +124,8 @@ def _exchange(sync: _Sync, take_over: bool, pause: Pause) -> None:
                 continue
         if _receive_and_push(sync, remote_tip):
             return
-    raise VaultBusyError(
-        f"others pushed to {sync.upstream.remote} during each of {_TRIES} attempts; run "
+    raise errors.VaultBusyError(
+        f"others pushed to {sync.upstream.remote} during each of {_MAX_ATTEMPTS} attempts; run "
         "`skillvault sync` again"
     )
 
@@ -145,7 +134,7 @@ def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
     """Merge the remote's commit and push; return False if another clone pushed first."""
     try:
         _receive(sync, remote_tip)
-    except BranchMovedError:
+    except errors.BranchMovedError:
         return False
     tip = sync.store.tip()
     if sync.report.problems or tip is None or tip == remote_tip:
@@ -181,10 +170,12 @@ def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
     git = sync.store.git
     name, parent = clone_name(git), remote_tip or sync.store.tip()
     if parent is None:
-        raise UsageError("the vault has no commit yet; run `skillvault init`")
+        raise errors.UsageError("the vault has no commit yet; run `skillvault init`")
     old_entry = git.entries(parent, [layout.VAULT_FILE]).get(layout.VAULT_FILE)
     if old_entry is None:
-        raise UsageError(f"the branch of {sync.upstream.remote} is not a vault; check the remote")
+        raise errors.UsageError(
+            f"the branch of {sync.upstream.remote} is not a vault; check the remote"
+        )
     content = with_key(git.blobs([old_entry.id])[old_entry.id], ("learner",), name, is_yaml=True)
     entry = Entry(old_entry.mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(git.objects.root(parent), {layout.VAULT_FILE: entry})
@@ -278,8 +269,11 @@ def _merge_change(sync: _Sync, tree: MergedTree, join: Join) -> Change:
     store, entries = sync.store, tree.entries
     contents = store.git.blobs(entry.id for entry in entries.values() if entry)
     files = {path: contents[entry.id] for path, entry in entries.items() if entry}
-    rules = files.pop(layout.LEARNINGS, None)
-    blob = store.staging.files.get(layout.LEARNINGS)
+    learnings = files.pop(layout.LEARNINGS, None)
+    replacements: tuple[Replacement, ...] = ()
+    if learnings is not None:
+        blob = store.staging.files.get(layout.LEARNINGS)
+        replacements = (Replacement(layout.LEARNINGS, learnings, blob, grows=True),)
     modes = {path: entry.mode for path, entry in entries.items() if entry and entry.mode != REGULAR}
     return Change(
         step=STEP,
@@ -287,7 +281,7 @@ def _merge_change(sync: _Sync, tree: MergedTree, join: Join) -> Change:
         reason=_decision_reason(tree.decided),
         files=tuple(sorted(files.items())),
         removes=tuple(sorted(path for path, entry in entries.items() if entry is None)),
-        replaces=() if rules is None else (Replacement(layout.LEARNINGS, rules, blob, grows=True),),
+        replaces=replacements,
         joins=replace(join, modes=tuple(modes.items())),
     )
 
@@ -295,6 +289,7 @@ def _merge_change(sync: _Sync, tree: MergedTree, join: Join) -> Change:
 def _decision_reason(paths: list[str]) -> str:
     if not paths:
         return "Nothing was changed on both sides."
-    remainder = [f"  and {len(paths) - _MAX_LISTED} more"] if len(paths) > _MAX_LISTED else []
     lines = [f"  {path}" for path in paths[:_MAX_LISTED]]
-    return "\n".join(["Changed on both sides, and decided by the rules:", *lines, *remainder])
+    if len(paths) > _MAX_LISTED:
+        lines.append(f"  and {len(paths) - _MAX_LISTED} more")
+    return "\n".join(["Changed on both sides, and decided by the rules:", *lines])

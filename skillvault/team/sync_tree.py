@@ -22,9 +22,9 @@ from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry
 from skillvault.vault.git.repository import Git
 
-_UNIT = re.compile(rf"(?P<shelf>{'|'.join(layout.SHELVES)})/(?P<name>[^/]+)/(?P<file>.+)")
-_AUTHOR = b"author skillvault <> 0 +0000\ncommitter skillvault <> 0 +0000"
-_BY_HAND = "merge it by hand with `git pull --no-rebase`"
+_SKILL_PATH = re.compile(rf"(?P<shelf>{'|'.join(layout.SHELVES)})/(?P<name>[^/]+)/(?P<file>.+)")
+_AUTHOR_LINES = b"author skillvault <> 0 +0000\ncommitter skillvault <> 0 +0000"
+_MERGE_ADVICE = "merge it by hand with `git pull --no-rebase`"
 
 Entries = Mapping[str, Entry | None]
 
@@ -95,7 +95,7 @@ def merge_trees(git: Git, local_tip: str, remote_tip: str) -> MergedTree:
     names = sorted(name for name in local_skills & remote_skills if name)
     _decide_skills(histories, names, tree)
     _supersede_facts(histories, tree)
-    message = f"a link or a submodule; {_BY_HAND}"
+    message = f"a link or a submodule; {_MERGE_ADVICE}"
     tree.problems += [
         Problem(path, None, "no-file", message)
         for path, entry in tree.entries.items()
@@ -111,12 +111,12 @@ def _merge_bases(git: Git, bases: Sequence[str]) -> str:
         tree = merge_trees(git, base, other_base)
         root = git.objects.write_tree(git.objects.root(base), tree.entries)
         lines = f"tree {root}\nparent {base}\nparent {other_base}\n".encode()
-        base = git.objects.write_commit(lines + _AUTHOR + b"\n\nmerge bases\n")
+        base = git.objects.write_commit(lines + _AUTHOR_LINES + b"\n\nmerge bases\n")
     return base
 
 
 def _skill_name(path: str) -> str | None:
-    unit = _UNIT.match(path)
+    unit = _SKILL_PATH.match(path)
     return unit["name"] if unit else None
 
 
@@ -153,11 +153,11 @@ def _merge_file(
             return rule_of(kind)(Versions(base, local_text, remote_text))
         merge = histories.git.merge_texts(local_text, base or b"", remote_text)
         if merge is None or merge[1]:
-            message = f"changed by both in the same place; {_BY_HAND}"
+            message = f"changed by both in the same place; {_MERGE_ADVICE}"
             raise BadInputError(message, code="conflict")
         return merge[0]
     if kind is None:
-        message = f"removed in one clone and changed in another; {_BY_HAND}"
+        message = f"removed in one clone and changed in another; {_MERGE_ADVICE}"
         raise BadInputError(message, code="conflict")
     text = remote_text if local_text is None else local_text
     return text if text and must_stay(kind, base or b"", text) else None

@@ -83,8 +83,8 @@ def test_only_what_a_person_asked_is_a_prompt(path: Path, asked: list[str], said
 @pytest.mark.parametrize(("path", "calls"), [(CLAUDE, 7), (CODEX, 6)])
 def test_each_call_has_its_result_and_exit_code(path: Path, calls: int) -> None:
     events = list(Transcript(path))
-    ids = [event.id for event in events if isinstance(event, ToolCall) and not event.aside]
-    results = [event for event in events if isinstance(event, ToolResult) and not event.aside]
+    ids = [event.id for event in events if isinstance(event, ToolCall) and not event.by_subagent]
+    results = [event for event in events if isinstance(event, ToolResult) and not event.by_subagent]
     assert ids == [result.id for result in results]
     assert len(ids) == calls
     failed = next(result for result in results if result.is_error)
@@ -356,7 +356,7 @@ def test_pasted_parts_of_a_prompt_are_not_typed() -> None:
     (prompt,) = ClaudeCodeLines(Header()).events_of(line) or iter(())
     assert isinstance(prompt, Prompt)
     assert prompt.text == "see\nno, use X\nnow\nfix it"
-    assert (prompt.pasted, prompt.typed_text) == (("no, use X\nnow",), "see\n\nfix it")
+    assert (prompt.pasted_parts, prompt.typed_text) == (("no, use X\nnow",), "see\n\nfix it")
 
 
 @pytest.mark.parametrize(

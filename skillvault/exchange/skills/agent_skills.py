@@ -8,6 +8,7 @@ matter is stored whole if these keys are not enough to restore it.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -25,23 +26,23 @@ FILE = "SKILL.md"
 ORIGIN = "agent-skills"
 # Formats whose keys are stored in `metadata`, each under `<origin>.`
 ORIGINS = (ORIGIN, "eurekaclaw", "openclaw", "claude-code", "claudefi", "agents-md")
-_INNER = "metadata."  # prefix, after the origin, of keys that were in `metadata` before
+_METADATA_PREFIX = "metadata."  # prefix, after the origin, of keys that were in `metadata` before
 MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specification
 
-_PUBLISHED = "published"  # key of `metadata` for the front matter as its author wrote it
+_PUBLISHED_KEY = "published"  # key of `metadata` for the front matter as its author wrote it
 # Keys that only the vault may set; a file may lower `trust`, never raise it.
-_RESERVED = frozenset(
+_RESERVED_KEYS = frozenset(
     "status origin trust expires subject account retired trial internal replaces formerly".split()
-) | {_PUBLISHED}
+) | {_PUBLISHED_KEY}
 # Top-level key of other tools -> key of `metadata` that the vault reads.
 _VAULT_KEYS = {
     "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "version": "version",
     "created_at": "created", "usage_count": "usage_count", "success_rate": "success_rate",
 }  # fmt: skip
-_TOOLS = "allowed-tools"
-_WORD_LISTS = ("tags", "roles", "stages")
+_TOOLS_KEY = "allowed-tools"
+_WORD_LIST_KEYS = ("tags", "roles", "stages")
 _DELIMITER = "---"  # simple readers take it for the end of the front matter
-_ESCAPED = "\\u002d" * len(_DELIMITER)
+_ESCAPED_DELIMITER = "\\u002d" * len(_DELIMITER)
 
 
 class SkillFolder(Struct, frozen=True):
@@ -52,7 +53,7 @@ class SkillFolder(Struct, frozen=True):
 
 
 def read_skill(
-    files: Mapping[str, bytes], folder: str = "", origin: str = ORIGIN
+    files: Mapping[str, bytes], folder: str, origin: str = ORIGIN
 ) -> SkillFolder | Problem:
     """Convert a skill to a proposal of the vault, or return the problem that prevents this.
 
@@ -91,16 +92,13 @@ def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
     if write_skill({FILE: new_content})[FILE] == content:
         return new_content
     front = front_matter.yaml_of(content.decode())
-    metadata = {_PUBLISHED: front.replace(_DELIMITER, _ESCAPED), **vault_meta["metadata"]}
+    escaped_front = front.replace(_DELIMITER, _ESCAPED_DELIMITER)
+    metadata = {_PUBLISHED_KEY: escaped_front, **vault_meta["metadata"]}
     verbatim_file = front_matter.with_mapping(content, {**vault_meta, "metadata": metadata})
-    is_small = (
-        len(front_matter.yaml_of(verbatim_file.decode()).encode()) <= front_matter.MAX_FRONT_MATTER
-    )
-    return (
-        verbatim_file
-        if is_small and write_skill({FILE: verbatim_file})[FILE] == content
-        else new_content
-    )
+    size = len(front_matter.yaml_of(verbatim_file.decode()).encode())
+    if size > front_matter.MAX_FRONT_MATTER:
+        return new_content
+    return verbatim_file if write_skill({FILE: verbatim_file})[FILE] == content else new_content
 
 
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -147,12 +145,12 @@ def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
     metadata = {
         key: _vault_text(key, value) if isinstance(value, list) and stored_key in doubles else value
         for key, value in metadata.items()
-        if (stored_key := f"{ORIGIN}.{_INNER}{key}") not in doubles or _is_readable(key, value)
+        if (stored_key := _inner_key(ORIGIN, key)) not in doubles or _is_readable(key, value)
     }
     stored_texts |= doubles
     metadata = {**metadata, **_vault_values(other_values, metadata), **stored_texts}
     metadata = {
-        f"{ORIGIN}.{as_text(_INNER + k)}" if _DELIMITER in k or _needs_flow(v) else k: (
+        f"{ORIGIN}.{as_text(_METADATA_PREFIX + k)}" if _DELIMITER in k or _needs_flow(v) else k: (
             as_text(v) if _DELIMITER in f"{k} {v}" or _needs_flow(v) else v
         )
         for k, v in metadata.items()
@@ -171,20 +169,18 @@ def _replace_author_meta(
     """Replace the front matter by the author's, with later changes of single keys."""
     content = front_matter.text_of(files[FILE]).encode()
     meta, _ = front_matter.read_foreign(content.decode())
-    published = _metadata_of(meta).get(_PUBLISHED)
+    published = _metadata_of(meta).get(_PUBLISHED_KEY)
     if isinstance(published, str):
-        content = front_matter.with_yaml(content, published.replace(_ESCAPED, _DELIMITER))
+        content = front_matter.with_yaml(content, published.replace(_ESCAPED_DELIMITER, _DELIMITER))
         written_meta, _ = front_matter.read_document(content.decode(), as_written=True)
         values = {key: value for key, value in author_meta.items() if key in written_meta}
         values |= {key: value for key, value in author_meta.items() if key != "name"}
         if str(written_meta.get("name")) == values.get("name"):  # such as a number
             values["name"] = written_meta["name"]
         # An empty mapping of metadata, or a text in its place, stays as it is written.
-        if "metadata" in written_meta and values.get("metadata", {}) in (
-            {},
-            {"metadata": written_meta["metadata"]},
-        ):
-            values["metadata"] = written_meta["metadata"]
+        written = written_meta.get("metadata")
+        if "metadata" in written_meta and values.get("metadata", {}) in ({}, {"metadata": written}):
+            values["metadata"] = written
         content = front_matter.with_mapping(content, values, takes_flow=True)
         return {**files, FILE: content}
     return _replace_front_matter(files, author_meta)
@@ -197,7 +193,7 @@ def read_author_meta(files: Mapping[str, bytes]) -> dict[str, Any]:
         # A tag such as `{}` is a word of a list, and no mapping.
         key: from_text(value) if _is_nested(value) and key not in front_matter.WORD_KEYS else value
         for key, value in _metadata_of(meta).items()
-        if key not in _RESERVED
+        if key not in _RESERVED_KEYS
     }
     return _restore_keys({**meta, "metadata": metadata})
 
@@ -207,25 +203,18 @@ def _replace_front_matter(
 ) -> dict[str, bytes]:
     """Replace the front matter, unless it has these values in block style already."""
     text = front_matter.text_of(files[FILE])
-    if _has_block_values(front_matter.split(text)[0], mapping):
-        return dict(files)
+    front = front_matter.split(text)[0]
+    with suppress(BadInputError):  # invalid front matter is replaced
+        if strict_yaml.load(front, as_written=True) == mapping and strict_yaml.is_block(front):
+            return dict(files)
     return {**files, FILE: front_matter.with_mapping(text.encode(), mapping)}
-
-
-def _has_block_values(front: str, mapping: Mapping[str, Any]) -> bool:
-    """Return True if a front matter has these values and no flow style."""
-    try:
-        is_equal = strict_yaml.load(front, as_written=True) == mapping
-        return is_equal and strict_yaml.is_block(front)
-    except BadInputError:
-        return False
 
 
 def as_text(value: Any) -> str:
     """Encode a value as one text of `metadata`: a plain text unchanged, other values as JSON."""
     if isinstance(value, str) and not _is_json(value) and _DELIMITER not in value:
         return value
-    return json.dumps(value, ensure_ascii=False).replace(_DELIMITER, _ESCAPED)
+    return json.dumps(value, ensure_ascii=False).replace(_DELIMITER, _ESCAPED_DELIMITER)
 
 
 def from_text(text: Any) -> Any:
@@ -233,7 +222,7 @@ def from_text(text: Any) -> Any:
     return json.loads(text) if isinstance(text, str) and _is_json(text) else text
 
 
-# ── in ───────────────────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────────────
 
 
 def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
@@ -254,21 +243,14 @@ def slug_of(name: str) -> str:
 
 
 def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
-    """Convert an author's front matter to the front matter of the vault's file."""
+    """Convert an author's front matter to that of a proposal in the vault."""
     top_values, stored_texts = _split_keys(meta, name, origin)
     metadata = _import_metadata(meta, origin)
     status = {"status": "proposed", "origin": "installed"}
     if _metadata_of(meta).get("trust") == "untrusted":
         status["trust"] = "untrusted"
-    return {
-        **top_values,
-        "metadata": {
-            **metadata,
-            **_vault_values(meta, metadata),
-            **stored_texts,
-            **status,
-        },
-    }
+    vault_values = _vault_values(meta, metadata)
+    return {**top_values, "metadata": {**metadata, **vault_values, **stored_texts, **status}}
 
 
 def _split_keys(
@@ -279,7 +261,7 @@ def _split_keys(
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
             continue
-        if key in SKILL_KEYS and (key == _TOOLS or not isinstance(value, dict | list)):
+        if key in SKILL_KEYS and (key == _TOOLS_KEY or not isinstance(value, dict | list)):
             top_values[key] = _fit_value(key, value)
         if key not in top_values or top_values[key] != value:
             stored_texts[f"{origin}.{as_text(key)}"] = as_text(value)
@@ -314,12 +296,13 @@ def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
     """Convert a skill's `metadata` to the vault's form."""
     metadata: dict[str, Any] = {**_double_values(meta, origin)}
     for key, value in _metadata_of(meta).items():
-        if key in _WORD_LISTS and isinstance(value, list):
-            metadata[key], metadata[f"{origin}.{_INNER}{key}"] = _join_words(value), as_text(value)
+        if key in _WORD_LIST_KEYS and isinstance(value, list):
+            metadata[key] = _join_words(value)
+            metadata[_inner_key(origin, key)] = as_text(value)
         elif _is_readable(key, value):
             metadata[key] = as_text(value) if isinstance(value, dict | list) else value
         else:
-            metadata[f"{origin}.{as_text(_INNER + key)}"] = as_text(value)
+            metadata[f"{origin}.{as_text(_METADATA_PREFIX + key)}"] = as_text(value)
     return metadata
 
 
@@ -327,15 +310,20 @@ def _double_values(meta: Mapping[str, Any], origin: str = ORIGIN) -> dict[str, s
     """Return the values in `metadata` of keys that the author also wrote at the top."""
     keys = {vault_key for key, vault_key in _VAULT_KEYS.items() if key in meta}
     return {
-        f"{origin}.{_INNER}{key}": as_text(value)
+        _inner_key(origin, key): as_text(value)
         for key, value in _metadata_of(meta).items()
         if key in keys
     }
 
 
+def _inner_key(origin: str, key: str) -> str:
+    """Return the key under which a key of an author's `metadata` is stored."""
+    return f"{origin}.{_METADATA_PREFIX}{key}"
+
+
 def _vault_text(key: str, value: Any) -> str:
     """Convert a value of another tool to the text that the vault reads."""
-    if key in _WORD_LISTS:
+    if key in _WORD_LIST_KEYS:
         return _join_words(value)
     return value if isinstance(value, str) else as_text(value)
 
@@ -351,7 +339,7 @@ def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 def _is_readable(key: str, value: Any) -> bool:
     """Return True if the vault may read this value of another tool."""
     text = f"{key} {value}"
-    if key in _RESERVED or _original_key(key) or _is_nested(value) or _DELIMITER in text:
+    if key in _RESERVED_KEYS or _original_key(key) or _is_nested(value) or _DELIMITER in text:
         return False
     if key == "kind":
         return value in SKILL_KINDS
@@ -379,7 +367,7 @@ def _build_skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
             fault = f"{description}, which is no text"
         message = f"description: {fault}; say what the skill does and when to use it"
         raise BadInputError(message, code="missing-key", key="description")
-    tags, roles, stages = (tuple(str(metadata.get(key) or "").split()) for key in _WORD_LISTS)
+    tags, roles, stages = (tuple(str(metadata.get(key) or "").split()) for key in _WORD_LIST_KEYS)
     return Skill(
         name=name,
         description=description,
@@ -396,7 +384,7 @@ def _build_skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
     )
 
 
-# ── out ──────────────────────────────────────────────────────────────────────────────
+# ── writing ───────────────────────────────────────────────────────────────────────────
 
 
 def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -409,18 +397,18 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     top_values = {key: value for key, value in meta.items() if key != "metadata"}
     stored = [(name, key) for key in stored_metadata if (name := _original_key(key)) is not None]
     # Those of `metadata` come last: a vault's own value there is of a key at the top.
-    for name, key in sorted(stored, key=lambda pair: pair[0].startswith(_INNER)):
+    for name, key in sorted(stored, key=lambda pair: pair[0].startswith(_METADATA_PREFIX)):
         value = stored_metadata[key]
-        if name.startswith(_INNER):
-            inner = name.removeprefix(_INNER)
-            is_read = inner in _VAULT_KEYS.values() and _is_readable(inner, from_text(value))
-            vault_value = stored_metadata.get(inner) if is_read else None
+        if name.startswith(_METADATA_PREFIX):
+            inner = name.removeprefix(_METADATA_PREFIX)
+            is_vault_value = inner in _VAULT_KEYS.values() and _is_readable(inner, from_text(value))
+            vault_value = stored_metadata.get(inner) if is_vault_value else None
             metadata[inner] = _latest_value(inner, from_text(value), vault_value)
         elif name == "name" or name not in meta or _is_short_form(meta[name], name, value):
             vault_key = _VAULT_KEYS.get(name, "")
-            inner_value = stored_metadata.get(f"{key.partition('.')[0]}.{_INNER}{vault_key}")
-            is_read = inner_value is not None and _is_readable(vault_key, from_text(inner_value))
-            vault_value = None if is_read else metadata.pop(vault_key, None)
+            inner_value = stored_metadata.get(_inner_key(key.partition(".")[0], vault_key))
+            is_double = inner_value is not None and _is_readable(vault_key, from_text(inner_value))
+            vault_value = None if is_double else metadata.pop(vault_key, None)
             top_values[name] = _latest_value(vault_key, from_text(value), vault_value)
     return top_values | ({"metadata": metadata} if metadata else {})
 
@@ -446,15 +434,14 @@ def _latest_value(key: str, author_value: Any, vault_value: Any) -> Any:
     """Return the author's value, unless the vault has a newer one."""
     if vault_value is None or _vault_text(key, author_value) == vault_value:
         return author_value
-    return str(vault_value).split() if key in _WORD_LISTS else vault_value
+    return str(vault_value).split() if key in _WORD_LIST_KEYS else vault_value
 
 
 def _is_json(text: str) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _is_nested(text: Any) -> bool:
@@ -464,8 +451,7 @@ def _is_nested(text: Any) -> bool:
 
 def is_time(value: Any) -> bool:
     """Return True for the text of an ISO 8601 time."""
-    try:
+    with suppress(TypeError, ValueError):
         datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+        return True
+    return False

@@ -1,22 +1,16 @@
-"""Read the files that agents read whole, such as an AGENTS.md, and documents for people.
+"""Read the rules and skills of instruction files, such as AGENTS.md, and of guides for people.
 
-Every section of level 2 that a person wrote is rules, or else a skill. Between the marks of an
-export stand rules and the paths of skills; `rule_files` writes them.
+Each section of level 2 is rules, or else a skill. The part of a page that skillvault exported
+(`rule_files`) is read too.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from skillvault.exchange.skills import agent_skills, documents, rule_files
+from skillvault.exchange.skills import agent_skills, documents, folders, rule_files
 from skillvault.exchange.skills.agent_skills import FILE, slug_of
-from skillvault.exchange.skills.folders import (
-    DocumentRule,
-    TreeEntry,
-    TreeSkill,
-    move_problem,
-    read_page,
-)
+from skillvault.exchange.skills.folders import DocumentRule, TreeEntry, TreeSkill
 from skillvault.exchange.source_tree import SkippedFile, SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem
@@ -24,25 +18,25 @@ from skillvault.model.text import front_matter, managed_block, markdown
 from skillvault.model.text.text import shorten
 
 NAME = "agents-md"
-_SKILL = re.compile(r"<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n")
-_LINE = re.compile(r"^- (?P<name>[a-z0-9-]+) \(`(?P<path>[^`\n]+)`\): ", re.MULTILINE)
+_SKILL_MARK = re.compile(r"<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n")
+_SKILL_LINE = re.compile(r"^- (?P<name>[a-z0-9-]+) \(`(?P<path>[^`\n]+)`\): ", re.MULTILINE)
 _MAX_DESCRIPTION = 300
-_EMPTY = "states nothing"
-_MAX_PASSAGE = 6000  # characters, of which a judge sees all
-_MAX_RULES = 200  # of one page, as a person reads each of them
+_NO_STATEMENT = "states nothing"
+_MAX_PASSAGE = 6000  # characters that a judge sees
+_MAX_RULES = 200  # of one page, because a person reads each rule
 
 
 def has_sections(tree: SourceTree) -> bool:
-    """Return True if a tree has a file that agents read whole."""
-    return any(map(documents.is_memory, tree.sizes))
+    """Return True if a tree has an instruction file."""
+    return any(map(documents.is_instruction_file, tree.sizes))
 
 
-# ── in ───────────────────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────────────
 
 
 def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
-    """Yield the rules and skills of every file of a tree that agents read whole."""
-    return _read_pages(tree, documents.is_memory)
+    """Yield the rules and skills of the instruction files of a tree."""
+    return _read_pages(tree, documents.is_instruction_file)
 
 
 def read_documents(tree: SourceTree, _folder: str, *, judged: bool = False) -> Iterator[TreeEntry]:
@@ -50,8 +44,8 @@ def read_documents(tree: SourceTree, _folder: str, *, judged: bool = False) -> I
 
     With `judged`, sections that are neither by structure are undecided.
     """
-    is_one = len(tree.sizes) == 1
-    return _read_pages(tree, lambda path: is_one or documents.is_document(path), judged=judged)
+    is_single = len(tree.sizes) == 1
+    return _read_pages(tree, lambda path: is_single or documents.is_document(path), judged=judged)
 
 
 def _read_pages(
@@ -61,7 +55,7 @@ def _read_pages(
     # A link comes after the page that it leads to, which may be none of these.
     for path in sorted(filter(fits, tree.sizes), key=lambda path: (path in tree.links, path)):
         try:
-            text = front_matter.text_of(read_page(tree, path))
+            text = front_matter.text_of(folders.read_page(tree, path))
             equal_path = path_by_text.setdefault(" ".join(text.split()), path)
             if equal_path != path:
                 yield SkippedFile(path, f"says the same as {equal_path}")
@@ -79,32 +73,31 @@ class _Section(NamedTuple):
     text: str
 
 
-def _read_page(
-    tree: SourceTree, path: str, text: str, *, judged: bool = False
-) -> Iterator[TreeEntry]:
+def _read_page(tree: SourceTree, path: str, text: str, *, judged: bool) -> Iterator[TreeEntry]:
     has_front = front_matter.has_front_matter(text)
     meta, text = front_matter.read_foreign(text) if has_front else ({}, text)
-    if mark := _SKILL.match(text):  # a file of an export
+    if mark := _SKILL_MARK.match(text):  # a file of an export
         globs = {
             f"agents-md.{key}": str(meta[key]) for key in ("globs", "applyTo") if meta.get(key)
         }
-        own_skill = _Section(mark["name"], str(meta.get("description")), text[mark.end() :])
-        yield from _convert_sections(path, [own_skill], globs, set())
+        section = _Section(mark["name"], str(meta.get("description")), text[mark.end() :])
+        yield from _convert_sections(path, [section], globs)
         return
     head, block, tail = managed_block.split_page(text, managed_block.EXPORT)
-    names = set[str]()
     if block:
-        yield from _read_part(tree, path, block)
-    texts = [documents.clean(part) for part in (head, tail)]
+        yield from _read_export(tree, path, block)
+    texts = [documents.clean_text(part) for part in (head, tail)]
     if not block and (pointer := documents.find_pointer("".join(texts))):
         yield SkippedFile(path, f"only points to another file ({shorten(pointer, 80)})")
         return
     purpose = str(meta.get("description") or "")
-    sections = [part for page_text in texts for part in documents.split_sections(page_text)]
+    sections = [section for text in texts for section in documents.split_sections(text)]
     if not sections and not block:
-        yield SkippedFile(path, _EMPTY)
+        yield SkippedFile(path, _NO_STATEMENT)
     entries = [
-        entry for part in sections for entry in _read_section(path, part, purpose, judged=judged)
+        entry
+        for section in sections
+        for entry in _read_section(path, section, purpose, judged=judged)
     ]
     rules = [entry for entry in entries if isinstance(entry, DocumentRule)]
     skills = [entry for entry in entries if isinstance(entry, _Section)]
@@ -113,16 +106,16 @@ def _read_page(
     if (surplus := len(rules) - _MAX_RULES) > 0:
         yield SkippedFile(path, f"{surplus} more rules; a page gives {_MAX_RULES}, so split it")
     stored = {f"agents-md.{key}": agent_skills.as_text(value) for key, value in meta.items()}
-    yield from _convert_sections(path, skills, {"agents-md.file": path, **stored}, names)
+    yield from _convert_sections(path, skills, {"agents-md.file": path, **stored})
 
 
 def _read_section(
-    path: str, section: documents.DocumentPart, purpose: str, *, judged: bool
+    path: str, section: documents.DocumentSection, purpose: str, *, judged: bool
 ) -> Iterator[DocumentRule | SkippedFile | _Section]:
     """Yield the rules of a section, or the section itself, or the reason against both."""
     title = section.title or purpose or "Project notes"
     place = f"{path}#{slug_of(title) or 'section'}"
-    rules = documents.rules_of(section) if section.kind == "rules" else []
+    rules = documents.find_rules(section) if section.kind == "rules" else []
     about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
     if rules:
         yield from (DocumentRule(path, rule, about) for rule in rules)
@@ -131,29 +124,24 @@ def _read_section(
     elif section.kind == "boilerplate":
         yield SkippedFile(place, "boilerplate")
     elif section.kind in ("empty", "rules"):
-        yield SkippedFile(place, _EMPTY)
-    elif section.kind == "notes" and not documents.is_memory(path):
+        yield SkippedFile(place, _NO_STATEMENT)
+    elif section.kind == "notes" and not documents.is_instruction_file(path):
         yield SkippedFile(place, "neither rules nor steps")
     else:
-        yield _skill_section(title, purpose, section.text)
+        first_statement = next(iter(markdown.statements(section.text)), "")
+        parts = (f"Use for {title}.", purpose if purpose != title else "", first_statement)
+        description = shorten(" ".join(filter(None, parts)), _MAX_DESCRIPTION)
+        yield _Section(slug_of(title) or "section", description, section.text)
 
 
-def _skill_section(title: str, purpose: str, text: str) -> _Section:
-    """Return a section as a skill: its first statement says when to use it."""
-    statement = next(iter(markdown.statements(text)), "")
-    parts = (f"Use for {title}.", purpose if purpose != title else "", statement)
-    description = shorten(" ".join(filter(None, parts)), _MAX_DESCRIPTION)
-    return _Section(slug_of(title) or "section", description, text)
-
-
-def _read_part(tree: SourceTree, path: str, block: str) -> Iterator[TreeEntry]:
+def _read_export(tree: SourceTree, path: str, block: str) -> Iterator[TreeEntry]:
     """Yield the rules and skills of an earlier export between the marks of a page."""
-    rules, _, lines = documents.clean(block).partition("\n## Skills\n")
+    rules, _, lines = documents.clean_text(block).partition("\n## Skills\n")
     for section in documents.split_sections(rules):
-        yield from (DocumentRule(path, rule, "") for rule in documents.rules_of(section))
+        yield from (DocumentRule(path, rule, "") for rule in documents.find_rules(section))
     pages = (host.page for host in rule_files.HOSTS.values() if path.endswith(host.page))
     base = path.removesuffix(next(pages, path.rpartition("/")[2]))
-    for line in _LINE.finditer(lines):
+    for line in _SKILL_LINE.finditer(lines):
         place = base + line["path"]
         if place not in tree.sizes:
             yield SkippedFile(f"{path}#{line['name']}", f"only points to {line['path']}")
@@ -162,16 +150,14 @@ def _read_part(tree: SourceTree, path: str, block: str) -> Iterator[TreeEntry]:
             files = tree.read([name for name in tree.sizes if name.startswith(folder)])
             files = {name.removeprefix(folder): data for name, data in files.items()}
             skill = agent_skills.read_skill(files, line["name"])
-            if isinstance(skill, Problem):
-                yield move_problem(skill, place)
-            else:
-                yield TreeSkill(folder.rstrip("/"), skill, files)
+            yield folders.tree_skill(skill, folder.rstrip("/"), files, page=place)
 
 
 def _convert_sections(
-    path: str, sections: Iterable[_Section], metadata: Mapping[str, str], names: set[str]
+    path: str, sections: Iterable[_Section], metadata: Mapping[str, str]
 ) -> Iterator[TreeSkill | Problem]:
-    """Convert sections of a file to skills; a name among the `names` of others gets a number."""
+    """Convert sections of a file to skills; a second skill of a name gets a number."""
+    names: set[str] = set()
     for section in sections:
         ends = (f"-{number}" if number > 1 else "" for number in range(1, len(names) + 2))
         name = next(name for end in ends if (name := section.name + end) not in names)
@@ -179,7 +165,4 @@ def _convert_sections(
         front = {"name": section.name, "description": section.description, "metadata": metadata}
         content = front_matter.compose({k: v for k, v in front.items() if v}, section.text).encode()
         skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
-        if isinstance(skill, Problem):
-            yield move_problem(skill, path)
-        else:
-            yield TreeSkill(f"{path}#{name}", skill, {FILE: content})
+        yield folders.tree_skill(skill, f"{path}#{name}", {FILE: content}, page=path)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.skills.folders import TreeSkill, move_problem, read_pages
+from skillvault.exchange.skills.folders import TreeSkill, read_pages, tree_skill
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem, stamp
@@ -17,13 +17,15 @@ from skillvault.model.text import front_matter, markdown, strict_yaml
 from skillvault.model.text.text import shorten
 
 NAME = "claudefi"
-_FILE = re.compile(
+_PATH = re.compile(
     r"(?:.*/)?(?P<stem>(?P<kind>warning|pattern|strategy|evolved)-"
     r"(?:(?:warning|pattern|strategy)-)?(?P<domain>[a-z0-9]+)-(?P<at>[0-9]{13}|[a-z0-9-]+))\.md"
 )
 _TITLE = re.compile(rb"(?:\xef\xbb\xbf)?\s*# ")  # a file that begins with a title
-_RETIRED = re.compile(r"(?:^|/)archive/")
-_CREATED = re.compile(r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE)
+_ARCHIVE = re.compile(r"(?:^|/)archive/")
+_CREATION = re.compile(
+    r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE
+)
 _MAX_DESCRIPTION = 300
 
 
@@ -35,22 +37,19 @@ def has_reflections(tree: SourceTree) -> bool:
 def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
     """Yield every reflection of a tree except those in claudefi's archive."""
     for path, content in sorted(_read_pages(tree).items()):
-        match = _FILE.fullmatch(path)
+        match = _PATH.fullmatch(path)
         if match and _TITLE.match(content):
             try:
                 skill = _convert_reflection(match, front_matter.text_of(content))
             except BadInputError as error:
                 yield Problem(path, error.key, error.code, error.message)
                 continue
-            if isinstance(skill, Problem):
-                yield move_problem(skill, path)
-            else:
-                yield TreeSkill(path, skill, {FILE: content})
+            yield tree_skill(skill, path, {FILE: content})
 
 
 def _read_pages(tree: SourceTree) -> dict[str, bytes]:
     """Read the files that are named like reflections, without retired files."""
-    return read_pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
+    return read_pages(tree, lambda path: bool(_PATH.fullmatch(path)) and not _ARCHIVE.search(path))
 
 
 def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Problem:
@@ -58,24 +57,17 @@ def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Proble
     metadata = {"kind": kind, "domain": domain, "claudefi.file": f"{match['stem']}.md"}
     if created := _creation_time(match["at"], text):
         metadata["claudefi.created"] = created
-    front = {
-        "name": match["stem"],
-        "description": _description(domain, text),
-        "metadata": metadata,
-    }
+    titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
+    use = f"Use before a decision in {domain}. {'. '.join(titles)}."
+    description = shorten(use, _MAX_DESCRIPTION)
+    front = {"name": match["stem"], "description": description, "metadata": metadata}
     return agent_skills.read_skill(
         {FILE: f"---\n{strict_yaml.dump(front)}---\n\n{text}".encode()}, match["stem"], NAME
     )
 
 
-def _description(domain: str, text: str) -> str:
-    """Describe a reflection: when to use it, and its titles."""
-    titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
-    return shorten(f"Use before a decision in {domain}. {'. '.join(titles)}.", _MAX_DESCRIPTION)
-
-
 def _creation_time(digits: str, text: str) -> str | None:
-    if match := _CREATED.search(text):
+    if match := _CREATION.search(text):
         return match["at"]
     if digits.isdigit():
         return stamp(datetime.fromtimestamp(int(digits) // 1000, UTC))

@@ -1,6 +1,7 @@
-"""Documents that people write for agents and colleagues, and the kinds of their sections.
+"""Find the rules and how-tos in instruction files (AGENTS.md) and guides (CONTRIBUTING.md).
 
-Pure. Structure decides: a list of what to do or not is rules, steps or commands are a how-to.
+A file is recognized by its path. A list of what to do or not is rules; steps or commands are a
+how-to.
 """
 
 import re
@@ -11,7 +12,7 @@ from skillvault.model.lazy import regex
 from skillvault.model.next_words import states_rule
 from skillvault.model.text import managed_block, markdown
 
-_MEMORY = regex(
+_INSTRUCTION_FILE = regex(
     r"(?:^|/)(?:(?:AGENTS|AGENTS\.override|CLAUDE|CLAUDE\.local|GEMINI|QWEN|WARP|CRUSH"
     r"|copilot-instructions)\.md|\.(?:\w+rules|rules|goosehints|junie/guidelines\.md)"
     r"|\.(?:[\w-]+/(?:rules|steering)|clinerules)/.*\.mdc?|[^/]+\.(?:mdc|instructions\.md))$"
@@ -22,17 +23,17 @@ _GUIDE = regex(
     r"|(?:runbooks?|playbooks?|how-?tos?|guidelines|conventions)/.*\.(?:md|markdown))$",
     re.IGNORECASE,
 )
-# The begin of a comment, or code, in which there are no comments.
-_COMMENT = re.compile(
+# The beginning of a comment, or a piece of code, where `<!--` begins no comment.
+_COMMENT_OR_CODE = re.compile(
     r"<!--"
     r"|^[ \t]*(?P<fence>`{3,}|~{3,})(?:.*?^[ \t]*(?P=fence)|.*\Z)"
     r"|(?<!`)(?P<ticks>`+)(?!`)[^\n]{1,400}?(?<!`)(?P=ticks)(?!`)",
     re.DOTALL | re.MULTILINE,
 )
-_FENCED = re.compile(r"^(?:```|~~~)", re.MULTILINE)
-_STEP = re.compile(r"^\d+[.)]\s", re.MULTILINE)
+_CODE_FENCE = re.compile(r"^(?:```|~~~)", re.MULTILINE)
+_NUMBERED_STEP = re.compile(r"^\d+[.)]\s", re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
-_FORBIDS = regex(
+_PROHIBITION = regex(
     r"\W*(?:don'?ts?|do not|never|avoid|forbidden|prohibited|not allowed|nicht|verboten|interdit"
     r"|prohibido|нельзя|запрещено|禁止|不要|不得)\b",
     re.IGNORECASE,
@@ -65,7 +66,7 @@ _BOILERPLATE = regex(
     r"|贡献者|ライセンス|謝辞|目次)$",
     re.IGNORECASE,
 )
-_OPENING = regex(r"^This file (?:provides|gives) guidance to .{0,120}$", re.MULTILINE)
+_STOCK_SENTENCE = regex(r"^This file (?:provides|gives) guidance to .{0,120}$", re.MULTILINE)
 _POINTER = regex(
     r"@[\w./~-]+"
     r"|(?:please )?(?:see|read|refer to|follow|use|siehe|voir|ver)\b.{0,60}?"
@@ -74,41 +75,41 @@ _POINTER = regex(
     re.IGNORECASE,
 )
 
-PartKind = Literal["rules", "how-to", "notes", "boilerplate", "empty"]
+SectionKind = Literal["rules", "how-to", "notes", "boilerplate", "empty"]
 
 
-class DocumentPart(NamedTuple):
-    """A section of a document: its title, its text and its kind."""
+class DocumentSection(NamedTuple):
+    """A section of a document; structure alone decides its kind."""
 
     title: str
     text: str
-    kind: PartKind
+    kind: SectionKind
 
 
-def is_memory(path: str) -> bool:
-    """Return True for a file that agents read whole."""
-    return _MEMORY.search(path) is not None
+def is_instruction_file(path: str) -> bool:
+    """Return True for instructions to agents, such as CLAUDE.md or .cursor/rules/a.mdc."""
+    return _INSTRUCTION_FILE.search(path) is not None
 
 
 def is_document(path: str) -> bool:
     """Return True for a file that holds rules and how-tos, for agents or for people."""
-    return is_memory(path) or _GUIDE.search(path) is not None
+    return is_instruction_file(path) or _GUIDE.search(path) is not None
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return a text without comments, the block of skillvault and stock sentences."""
-    return _OPENING.sub("", _remove_comments(managed_block.without_block(text)))
+    return _STOCK_SENTENCE.sub("", _remove_comments(managed_block.without_block(text)))
 
 
 def _remove_comments(text: str) -> str:
     parts: list[str] = []
     start = position = 0
-    while match := _COMMENT.search(text, position):
+    while match := _COMMENT_OR_CODE.search(text, position):
         position = match.end()
         if match[0] != "<!--":
             continue
         end = text.find("-->", position)
-        if end < 0:  # nor behind any later begin
+        if end < 0:  # no later comment ends either
             break
         parts.append(text[start : match.start()])
         start = position = end + len("-->")
@@ -122,21 +123,21 @@ def find_pointer(text: str) -> str | None:
     return lines[0] if lines and all(map(_POINTER.fullmatch, lines)) else None
 
 
-def split_sections(text: str) -> Iterator[DocumentPart]:
+def split_sections(text: str) -> Iterator[DocumentSection]:
     """Yield the sections of a text."""
     for section in markdown.sections(text):
         title = section.heading or next(iter(markdown.titles(section.text)), "")
-        yield DocumentPart(title, section.text, _kind_of(title, section.text))
+        yield DocumentSection(title, section.text, _kind_of(title, section.text))
 
 
-def rules_of(section: DocumentPart) -> list[str]:
+def find_rules(section: DocumentSection) -> list[str]:
     """Return the rules of a section: each item of a list, each sentence that states one.
 
-    A title such as "Don't" stands before each of them.
+    A title such as "Don't" is put before each rule.
     """
     rules: list[str] = []
     title = section.title.strip("*_:：. ")
-    prefix = f"{title}: " if _FORBIDS.fullmatch(title) else ""
+    prefix = f"{title}: " if _PROHIBITION.fullmatch(title) else ""
     for block in _blocks_of(section.text):
         if _ITEM.match(block):
             rules.append(" ".join(_ITEM.sub("", block).split()))
@@ -145,14 +146,16 @@ def rules_of(section: DocumentPart) -> list[str]:
     return [prefix + rule for rule in rules if rule.strip("*_`: ")]
 
 
-def _kind_of(title: str, text: str) -> PartKind:
+def _kind_of(title: str, text: str) -> SectionKind:
     if _BOILERPLATE.fullmatch(title.strip(" :*")):
         return "boilerplate"
     blocks = _blocks_of(text)
     if not any(re.search(r"\w", block) for block in blocks):
         return "empty"
-    steps = [_ITEM.sub("", block) for block in blocks if _STEP.match(block)]
-    if _FENCED.search(text) or (len(steps) > 1 and 2 * sum(map(states_rule, steps)) <= len(steps)):
+    steps = [_ITEM.sub("", block) for block in blocks if _NUMBERED_STEP.match(block)]
+    if _CODE_FENCE.search(text) or (
+        len(steps) > 1 and 2 * sum(map(states_rule, steps)) <= len(steps)
+    ):
         return "how-to"
     items = [block for block in blocks if _ITEM.match(block)]
     candidates = items or [text for block in blocks for text in markdown.statements(block)]

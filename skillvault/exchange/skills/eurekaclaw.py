@@ -11,20 +11,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills import agent_skills, folders
 from skillvault.exchange.skills.agent_skills import FILE
-from skillvault.exchange.skills.documents import is_memory
-from skillvault.exchange.skills.folders import (
-    MemoryFact,
-    TreeEntry,
-    TreeSkill,
-    move_problem,
-    read_folders,
-    read_pages,
-    read_skill_pages,
-    select_fitting,
-    write_folders,
-)
+from skillvault.exchange.skills.documents import is_instruction_file
+from skillvault.exchange.skills.folders import MemoryFact, TreeEntry, TreeSkill
 from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import Export, ExportedPart, OutgoingSkill
@@ -37,31 +27,32 @@ ROOT = "skills"
 # No other format has these keys at the top of a front matter.
 _KEYS = re.compile(rb"^(?:agent_roles|pipeline_stages|usage_count|success_rate):", re.MULTILINE)
 _LISTS = {"tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages"}
+# The sources that EurekaClaw accepts.
 _SOURCES = ("seed", "distilled", "manual")
-_TEXT = ("description", "version", "source", *_LISTS)
+_TEXT_KEYS = ("description", "version", "source", *_LISTS)
 _MAX_DESCRIPTION = 300  # characters of a description made from a skill's text
 _MEMORY = re.compile(r"(?:^|/)memories/(?P<domain>[^/]+)/[^/]+\.md$")
-_IS_MEMORY = re.compile(rb"^category:", re.MULTILINE)  # a key of no skill
+_CATEGORY = re.compile(rb"^category:", re.MULTILINE)  # a key of memories alone
 # The category of a memory, as the beginning of its text.
 _CATEGORIES = {
     "proof_strategy": "Strategy", "open_problems": "Open problem", "pitfalls": "Pitfall"
 }  # fmt: skip
-_CONFIDENCE = 0.8  # of a memory that states none
+_DEFAULT_CONFIDENCE = 0.8
 
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
     """Return True for EurekaClaw's keys or memories, or only flat files with front matter."""
-    memories = read_pages(tree, lambda path: bool(_MEMORY.search(path)))
-    if any(map(_IS_MEMORY.search, memories.values())):
+    memories = folders.read_pages(tree, lambda path: bool(_MEMORY.search(path)))
+    if any(map(_CATEGORY.search, memories.values())):
         return True
-    if any(map(_KEYS.search, read_skill_pages(tree).values())):
+    if any(map(_KEYS.search, folders.read_skill_pages(tree).values())):
         return True
     is_flat = not find_skills(tree)
-    return is_flat and any(map(_has_front_matter, read_pages(tree, _is_flat_page).values()))
+    return is_flat and any(map(_has_front_matter, folders.read_pages(tree, _is_flat_page).values()))
 
 
 def _is_flat_page(path: str) -> bool:
-    return path.endswith(".md") and not is_memory(path)
+    return path.endswith(".md") and not is_instruction_file(path)
 
 
 def _has_front_matter(content: bytes) -> bool:
@@ -70,7 +61,7 @@ def _has_front_matter(content: bytes) -> bool:
 
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
     """Yield every skill of a tree, of its folders and of flat files, and the facts of memories."""
-    for skill in read_folders(tree, folder, NAME, _add_description):
+    for skill in folders.read_folders(tree, folder, NAME, _add_description):
         if isinstance(skill, TreeSkill):
             # New counts make no new version.
             texts = {path: _text_part(path, data) for path, data in skill.published.items()}
@@ -78,24 +69,23 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
         else:
             yield skill
     skill_paths = {path for skill in find_skills(tree) for path in skill.paths}
-    flat_pages = read_pages(tree, lambda path: _is_flat_page(path) and path not in skill_paths)
+    flat_pages = folders.read_pages(
+        tree, lambda path: _is_flat_page(path) and path not in skill_paths
+    )
     for path, content in sorted(flat_pages.items()):
-        if (memory := _MEMORY.search(path)) and _IS_MEMORY.search(content):
+        if (memory := _MEMORY.search(path)) and _CATEGORY.search(content):
             yield _read_memory(path, memory["domain"], content)
         elif _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")
             flat_skill = agent_skills.read_skill({FILE: _add_description(content)}, stem, NAME)
-            if isinstance(flat_skill, Problem):
-                yield move_problem(flat_skill, path)
-            else:
-                yield TreeSkill(path, flat_skill, {FILE: _text_part(FILE, content)})
+            yield folders.tree_skill(flat_skill, path, {FILE: _text_part(FILE, content)})
 
 
 def _read_memory(path: str, folder: str, content: bytes) -> MemoryFact | Problem:
     """Read a memory of a session: its title and text are a fact of its domain."""
     try:
         meta, body = front_matter.read_foreign(front_matter.text_of(content))
-        confidence = float(meta.get("confidence", _CONFIDENCE))
+        confidence = float(meta.get("confidence", _DEFAULT_CONFIDENCE))
     except BadInputError as error:
         return Problem(path, error.key, error.code, error.message)
     except (TypeError, ValueError):
@@ -122,25 +112,27 @@ def _add_description(content: bytes) -> bytes:
     return front_matter.with_mapping(content, new_meta)
 
 
-# ── out ──────────────────────────────────────────────────────────────────────────────
+# ── writing ───────────────────────────────────────────────────────────────────────────
 
 
-def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
+def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
     """Write the skills with counts of their uses; without a budget, write all skills."""
-    fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
-    export = write_folders(fit.skills, ROOT, _write_counters, MANAGED_PART)
-    return Export(export.units, export.skills, (*export.left_out, *fit.left_out), MANAGED_PART)
+    skills, left_out = folders.select_fitting(skills, budget, folders.listing_size)
+    return folders.write_folders(
+        skills, ROOT, _write_counters, left_out=left_out, part=MANAGED_PART
+    )
 
 
 def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
     author_meta = agent_skills.read_author_meta(skill.files)
     metadata = author_meta.get("metadata", {})
+    source = author_meta.get("source", metadata.get("origin"))
     front: dict[str, Any] = {
         **author_meta,
         "name": author_meta.get("name", skill.name),
         "version": str(author_meta.get("version", metadata.get("version", "1.0"))),
         **{key: _word_list(author_meta, metadata, key) for key in _LISTS},
-        "source": _source(author_meta, metadata),
+        "source": source if source in _SOURCES else "manual",
         **_counters(author_meta, skill),
     }
     created = author_meta.get("created_at", metadata.get("created"))
@@ -148,8 +140,8 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
         front["created_at"] = created
     front.pop("metadata", None)
     lifted_keys = {inner for key, inner in _LISTS.items() if key not in author_meta}
-    if own_values := {key: v for key, v in metadata.items() if key not in lifted_keys}:
-        front["metadata"] = own_values  # last, so that a round trip keeps the order
+    if other_values := {key: v for key, v in metadata.items() if key not in lifted_keys}:
+        front["metadata"] = other_values  # last, so that a round trip keeps the order
     text = front_matter.text_of(skill.files[FILE])
     return {**skill.files, FILE: front_matter.with_mapping(text.encode(), front)}
 
@@ -158,12 +150,6 @@ def _word_list(author_meta: Mapping[str, Any], metadata: Mapping[str, Any], key:
     """Return a list of words from the top of the front matter, else from `metadata`."""
     words = author_meta.get(key, metadata.get(_LISTS[key], []))
     return [str(word) for word in (words if isinstance(words, list) else str(words).split())]
-
-
-def _source(author_meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
-    """Return the source of a skill, one of the three that EurekaClaw accepts."""
-    source = author_meta.get("source", metadata.get("origin"))
-    return source if source in _SOURCES else "manual"
 
 
 def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, Any]:
@@ -184,7 +170,7 @@ def _text_part(path: str, content: bytes) -> bytes:
     if front is None:
         return content
     meta, body = front
-    return msgspec.json.encode([[meta.get(key) for key in _TEXT], body])
+    return msgspec.json.encode([[meta.get(key) for key in _TEXT_KEYS], body])
 
 
 def _choose_file(path: str, disk_file: bytes | None, export: bytes | None) -> bytes | None:

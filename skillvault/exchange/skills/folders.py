@@ -1,28 +1,22 @@
-"""Helpers of all formats of skill folders: read a tree, write a tree, keep to a budget."""
+"""Read and write folders of skills for all formats, and keep to a host's budget of characters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skillvault.exchange import source_tree
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.source_tree import (
-    SkippedFile,
-    SourceTree,
-    find_skills,
-    read_skill_files,
-    scan_skills,
-)
+from skillvault.exchange.source_tree import SkippedFile, SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import WHOLE_FILE, Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
 from skillvault.model.text.text import first_sentences
 
-NAMES = (FILE, "skill.md")
 _MAX_PAGE = 1024 * 1024
-_CUTS = (600, 400, 300, 250, 200, 150, 100)  # the shortest still says when to use a skill
+# Lengths to which descriptions are cut; the shortest still says when to use a skill.
+_SHORT_LENGTHS = (600, 400, 300, 250, 200, 150, 100)
 
 
 class TreeSkill(Struct, frozen=True):
@@ -37,9 +31,9 @@ class TreeSkill(Struct, frozen=True):
 
 
 class DocumentRule(Struct, frozen=True):
-    """A rule in a document of a tree: `page` is its path, `about` is what it is for.
+    """A rule in a document of a tree: `page` is the path, `about` the title of its section.
 
-    An undecided one is a passage of which structure does not say if it states rules.
+    `is_undecided`: the text is a passage, and a judge is to say if it states rules.
     """
 
     page: str
@@ -61,13 +55,6 @@ class MemoryFact(Struct, frozen=True):
 TreeEntry = TreeSkill | DocumentRule | MemoryFact | Problem | SkippedFile
 
 
-class SkillFit(NamedTuple):
-    """The skills that fit a budget, and the skills that do not fit."""
-
-    skills: list[OutgoingSkill]
-    left_out: list[OmittedSkill]
-
-
 WriteSkill = Callable[[OutgoingSkill], Mapping[str, bytes]]
 Cost = Callable[[OutgoingSkill], int]
 
@@ -79,28 +66,33 @@ def read_folders(
 
     `adapt` changes the SKILL.md before it is read.
     """
-    scan = scan_skills(tree)
+    scan = source_tree.scan_skills(tree)
     yield from scan.passed_over
     for skill_paths in scan.skills:
         try:
-            published = read_skill_files(tree, skill_paths)
+            published = source_tree.read_skill_files(tree, skill_paths)
         except BadInputError as error:
             yield Problem(skill_paths.folder or folder, error.key, error.code, error.message)
             continue
         files = published
         if adapt is not None:
-            files = {p: adapt(data) if p in NAMES else data for p, data in published.items()}
+            files = {
+                p: adapt(data) if p in source_tree.SKILL_FILES else data
+                for p, data in published.items()
+            }
         name = skill_paths.folder.rpartition("/")[2] or folder
         skill = agent_skills.read_skill(files, name, origin)
-        if isinstance(skill, Problem):
-            yield move_problem(skill, f"{skill_paths.folder}/{FILE}".lstrip("/"))
-        else:
-            yield TreeSkill(skill_paths.folder, skill, published)
+        page = f"{skill_paths.folder}/{FILE}".lstrip("/")
+        yield tree_skill(skill, skill_paths.folder, published, page=page)
 
 
-def move_problem(problem: Problem, path: str) -> Problem:
-    """Return the problem with another path."""
-    return Problem(path, problem.key, problem.code, problem.message)
+def tree_skill(
+    skill: SkillFolder | Problem, path: str, published: Mapping[str, bytes], *, page: str = ""
+) -> TreeSkill | Problem:
+    """Return a skill with its path in a tree, or its problem at the path of its `page`."""
+    if isinstance(skill, Problem):
+        return Problem(page or path, skill.key, skill.code, skill.message)
+    return TreeSkill(path, skill, published)
 
 
 def read_page(tree: SourceTree, path: str) -> bytes:
@@ -112,22 +104,28 @@ def read_page(tree: SourceTree, path: str) -> bytes:
 
 
 def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
-    """Read the pages whose path fits, by path, without those that are too large."""
+    """Read the pages whose path fits, by path, without pages that are too large."""
     return dict(tree.read([p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]))
 
 
 def read_skill_pages(tree: SourceTree) -> dict[str, bytes]:
     """Read the SKILL.md of each skill, by path."""
-    folders = {skill.folder for skill in find_skills(tree)}
-    return read_pages(
-        tree, lambda path: path.rpartition("/")[2] in NAMES and path.rpartition("/")[0] in folders
-    )
+    folders = {skill.folder for skill in source_tree.find_skills(tree)}
+    pages = {
+        f"{folder}/{name}".lstrip("/") for folder in folders for name in source_tree.SKILL_FILES
+    }
+    return read_pages(tree, pages.__contains__)
 
 
 def write_folders(
-    skills: Sequence[OutgoingSkill], root: str, write: WriteSkill, part: ExportedPart = WHOLE_FILE
+    skills: Sequence[OutgoingSkill],
+    root: str,
+    write: WriteSkill,
+    *,
+    left_out: Sequence[OmittedSkill],
+    part: ExportedPart = WHOLE_FILE,
 ) -> Export:
-    """Write the skills as folders below `root`; omit skills that cannot be written."""
+    """Write the skills as folders below `root`; report skills that cannot be written."""
     units: dict[str, Mapping[str, bytes]] = {}
     omitted_skills: list[OmittedSkill] = []
     for skill in skills:
@@ -135,9 +133,8 @@ def write_folders(
             units[f"{root}/{skill.name}"] = write(skill)
         except BadInputError as error:
             omitted_skills.append(OmittedSkill(skill.name, error.message))
-    omitted_names = {skill.skill for skill in omitted_skills}
-    names = tuple(skill.name for skill in skills if skill.name not in omitted_names)
-    return Export(units, names, tuple(omitted_skills), part)
+    names = tuple(skill.name for skill in skills if f"{root}/{skill.name}" in units)
+    return Export(units, names, (*omitted_skills, *left_out), part)
 
 
 def export_folders(
@@ -154,18 +151,17 @@ def export_folders(
     If not all skills fit, all descriptions are cut to one length that still says when to use a
     skill. Skills that still do not fit are left out.
     """
-    fit, length = fit_descriptions(skills, budget or default_budget, cost)
-    export = write_folders(fit.skills, root, write)
-    return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
+    fitting_skills, left_out, length = fit_descriptions(skills, budget or default_budget, cost)
+    return replace(write_folders(fitting_skills, root, write, left_out=left_out), cut=length)
 
 
 def fit_descriptions(
     skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost
-) -> tuple[SkillFit, int | None]:
-    """Cut the descriptions if not all skills fit, and select skills; return the length too."""
+) -> tuple[list[OutgoingSkill], list[OmittedSkill], int | None]:
+    """Return the skills that fit with short descriptions, the others, and the length of the cut."""
     length = _description_limit(skills, budget, cost)
     short_skills = skills if length is None else _cut_descriptions(skills, length)
-    return select_fitting(short_skills, budget, cost), length
+    return *select_fitting(short_skills, budget, cost), length
 
 
 def _description_limit(
@@ -173,12 +169,14 @@ def _description_limit(
 ) -> int | None:
     if budget is None or sum(map(cost, skills)) <= budget:
         return None
-    if all(len(skill.description) <= _CUTS[-1] for skill in skills):
+    if all(len(skill.description) <= _SHORT_LENGTHS[-1] for skill in skills):
         return None  # a cut would save nothing
     lengths = (
-        length for length in _CUTS if sum(map(cost, _cut_descriptions(skills, length))) <= budget
+        length
+        for length in _SHORT_LENGTHS
+        if sum(map(cost, _cut_descriptions(skills, length))) <= budget
     )
-    return next(lengths, _CUTS[-1])
+    return next(lengths, _SHORT_LENGTHS[-1])
 
 
 def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[OutgoingSkill]:
@@ -187,21 +185,28 @@ def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[Outg
     ]
 
 
-def select_fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> SkillFit:
-    """Select the skills that fit a budget of characters, in order.
+def listing_size(skill: OutgoingSkill) -> int:
+    """Return the characters of a skill's name and description."""
+    return len(skill.name) + len(skill.description)
+
+
+def select_fitting(
+    skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost
+) -> tuple[list[OutgoingSkill], list[OmittedSkill]]:
+    """Return the skills that fit a budget of characters, in order, and the others.
 
     A skill that does not fit leaves its space to smaller skills after it.
     """
-    fit = SkillFit([], [])
-    unused = budget
+    if budget is None:
+        return [*skills], []
+    fitting_skills, left_out = list[OutgoingSkill](), list[OmittedSkill]()
+    free = budget
     for skill in skills:
         size = cost(skill)
-        if unused is None:
-            fit.skills.append(skill)
-        elif size <= unused:
-            fit.skills.append(skill)
-            unused -= size
+        if size <= free:
+            fitting_skills.append(skill)
+            free -= size
         else:
-            reason = f"takes {size} characters; {unused} of the budget of {budget} are free"
-            fit.left_out.append(OmittedSkill(skill.name, reason))
-    return fit
+            reason = f"takes {size} characters; {free} of the budget of {budget} are free"
+            left_out.append(OmittedSkill(skill.name, reason))
+    return fitting_skills, left_out

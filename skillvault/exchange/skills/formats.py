@@ -1,4 +1,4 @@
-"""The table of skill formats that other programs read and write; add a format to `SKILL_FORMATS`.
+"""List the skill formats of other programs; add a format to `SKILL_FORMATS`.
 
 Claude Code, Codex and OpenClaw read plain folders with a few keys of their own; the other formats
 have a module each.
@@ -30,10 +30,10 @@ from skillvault.exchange.skills.folders import (
 from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.export import Export, OutgoingSkill
 
-# A tree of files, and its name -> its skills.
-Reader = Callable[[SourceTree, str], Iterator[TreeEntry]]
-# Live skills, best first, and a budget of characters -> their export.
-Writer = Callable[[Sequence[OutgoingSkill], int | None], Export]
+# Yields the skills of a tree; the text is the name of the tree.
+SkillReader = Callable[[SourceTree, str], Iterator[TreeEntry]]
+# Exports live skills, best first, within a budget of characters.
+SkillWriter = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
 
 class SkillFormat(NamedTuple):
@@ -42,8 +42,8 @@ class SkillFormat(NamedTuple):
     `recognises` returns True for a tree of that program.
     """
 
-    read: Reader | None = None
-    write: Writer | None = None
+    read: SkillReader | None = None
+    write: SkillWriter | None = None
     recognises: Callable[[SourceTree], bool] = lambda _: False
 
 
@@ -66,9 +66,9 @@ _write_claude_skills = partial(
 
 
 def _write_plugin(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
-    """Write the skills as a plugin of Claude Code, in a marketplace that has it alone.
+    """Write the skills as the only plugin of a marketplace for Claude Code.
 
-    Its version has a digest of the skills, by which the host sees that they changed.
+    The version has a digest of the skills, so that the host sees that they changed.
     """
     export = _write_claude_skills(skills, budget, root="skills")
     digest = hashlib.sha256(msgspec.json.encode(export.units, order="sorted")).hexdigest()[:8]
@@ -85,8 +85,8 @@ def _write_plugin(skills: Sequence[OutgoingSkill], budget: int | None) -> Export
     return replace(export, units={**export.units, ".claude-plugin": files})
 
 
-# Codex's list if it does not know the context, less its built-in skills (1,723 in 0.169). In a
-# known context the list may take 2 %. Codex cuts descriptions beyond that.
+# The list of skills that Codex shows if it does not know the length of the context, without its
+# built-in skills (1,723 characters in 0.169). Else the list may take 2 % of the context.
 CODEX_BUDGET = 8_000 - 2_000
 
 
@@ -94,7 +94,7 @@ def _codex_line(skill: OutgoingSkill) -> int:
     return len(f"- {skill.name}: {skill.description} (file: r0/{skill.name}/SKILL.md)\n")
 
 
-# Its requirements of a machine, in `metadata`; `clawdbot` and `clawdis` in older files.
+# The key of OpenClaw in `metadata`; it is `clawdbot` or `clawdis` in older files.
 _OPENCLAW_REQUIREMENTS = re.compile(
     rb"^(?:metadata:)?[\s{]*[\"']?(?:openclaw|clawdbot|clawdis)[\"']?\s*:", re.MULTILINE
 )
@@ -144,7 +144,7 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
     **{
         name: SkillFormat(None, partial(rule_files.write_rules, host=host))
         for name, host in rule_files.HOSTS.items()
-        if name != agents_md.NAME  # which reads the files of all of them
+        if name != agents_md.NAME  # it has an entry above, with a reader
     },
 }
 

@@ -1,4 +1,4 @@
-"""Write rules and skills as the files that hosts read as rules: a table of hosts, and one writer.
+"""Write rules and skills as the rule files of hosts, such as AGENTS.md or .cursor/rules.
 
 Each session of a host reads a page with the rules, and each skill has a file. If a person may write
 in the page too, the part of skillvault is between two marks, and the page lists the paths of the
@@ -7,31 +7,24 @@ skills. docs/skills.md has the table of hosts.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import fit_descriptions, select_fitting
 from skillvault.model.errors import BadInputError
-from skillvault.model.export import (
-    Export,
-    ExportedPart,
-    OmittedSkill,
-    OutgoingRule,
-    OutgoingSkill,
-)
+from skillvault.model.export import Export, ExportedPart, OmittedSkill, OutgoingRule, OutgoingSkill
 from skillvault.model.text import front_matter, managed_block, strict_yaml
 from skillvault.model.text.managed_block import EXPORT
 
 BUDGET = 4096  # bytes of the page, which each session pays for
 SKILL_MARK = "<!-- skillvault:skill {} -->"  # the line before the text of a skill
-_MARK = re.compile(r"<!-- skillvault:(?:begin|end|skill\b)")
+_ANY_MARK = re.compile(r"<!-- skillvault:(?:begin|end|skill\b)")
 _NOTICE = "<!-- Written by `skillvault export`: change the vault, not the text here. -->"
 _RULES = "\n## Rules and facts\n\n"
 _SKILLS = "\n## Skills\n\nBefore a task that one of these lines describes, read its file.\n\n"
-_HAS_MARK = "its text has a mark of an export in it; reword it"
-_ABOUT = "Rules and facts of this project"
+_MARK_REASON = "its text has a mark of an export in it; reword it"
+_PAGE_DESCRIPTION = "Rules and facts of this project"
 
 
 class Scope(NamedTuple):
@@ -83,9 +76,7 @@ HOSTS = {
     "agents-md": RuleHost("AGENTS.md", ".skillvault/agents-md/{}"),
     "gemini": RuleHost("GEMINI.md", ".skillvault/gemini/{}"),
     "copilot": RuleHost(
-        ".github/copilot-instructions.md",
-        ".github/instructions/{}.instructions.md",
-        _copilot_front,
+        ".github/copilot-instructions.md", ".github/instructions/{}.instructions.md", _copilot_front
     ),
     "cursor": RuleHost(
         ".cursor/rules/skillvault_rules.mdc", ".cursor/rules/{}.mdc", _cursor_front, is_shared=False
@@ -108,38 +99,38 @@ def write_rules(
     host: RuleHost,
 ) -> Export:
     """Write the rules, and then the skills whose lines fit the budget, best first."""
-    space = (budget or BUDGET) - len(_frame([_RULES, _SKILLS]))
+    free_bytes = (budget or BUDGET) - len(_frame([_RULES, _SKILLS]))
     omitted: list[OmittedSkill] = []
     rule_lines: list[str] = []
     for rule in rules:
         line = f"- {' '.join(rule.text.split())}\n"
-        if _MARK.search(line):
-            omitted.append(OmittedSkill(rule.id, _HAS_MARK))
-        elif len(line.encode()) > space:
-            reason = f"is a rule of {len(line.encode())} bytes; {space} of the budget are free"
+        size = len(line.encode())
+        if _ANY_MARK.search(line):
+            omitted.append(OmittedSkill(rule.id, _MARK_REASON))
+        elif size > free_bytes:
+            reason = f"is a rule of {size} bytes; {free_bytes} of the budget are free"
             omitted.append(OmittedSkill(rule.id, reason))
         else:
             rule_lines.append(line)
-            space -= len(line.encode())
+            free_bytes -= size
     files = dict(_write_files(skills, host, omitted))
     readable = [skill for skill in skills if skill.name in files]
-    cost = partial(_line_cost, host)
+
+    def line_size(skill: OutgoingSkill) -> int:
+        return len(_skill_line(host, skill).encode())
+
     if host.is_shared:
-        fit, cut = fit_descriptions(readable, space, cost)
+        fitting_skills, left_out, cut = fit_descriptions(readable, free_bytes, line_size)
     else:
-        fit, cut = select_fitting(readable, space, cost), None
-    page = _page(host, rule_lines, fit.skills)
-    units = dict(files[skill.name] for skill in fit.skills)
+        (fitting_skills, left_out), cut = select_fitting(readable, free_bytes, line_size), None
+    page = _page(host, rule_lines, fitting_skills)
+    units = dict(files[skill.name] for skill in fitting_skills)
     if page and host.is_shared:
         units[""] = {host.page: page.encode()}
     elif page:
         units[host.page] = {"": page.encode()}
-    names = tuple(skill.name for skill in fit.skills)
-    return Export(units, names, (*omitted, *fit.left_out), _part_of(host), cut)
-
-
-def _line_cost(host: RuleHost, skill: OutgoingSkill) -> int:
-    return len(_line(host, skill).encode())
+    names = tuple(skill.name for skill in fitting_skills)
+    return Export(units, names, (*omitted, *left_out), _part_of(host), cut)
 
 
 def _frame(parts: Sequence[str]) -> str:
@@ -147,7 +138,7 @@ def _frame(parts: Sequence[str]) -> str:
     return EXPORT.enclose("\n".join([_NOTICE, *parts]))
 
 
-def _line(host: RuleHost, skill: OutgoingSkill) -> str:
+def _skill_line(host: RuleHost, skill: OutgoingSkill) -> str:
     path = host.file.format(skill.name) + ("" if host.front else f"/{FILE}")
     return f"- {skill.name} (`{path}`): {' '.join(skill.description.split())}\n"
 
@@ -156,13 +147,13 @@ def _page(host: RuleHost, rule_lines: Sequence[str], skills: Sequence[OutgoingSk
     """Return the page, or the part of it between the marks; "" if it has no content."""
     parts = [_RULES + "".join(rule_lines)] if rule_lines else []
     if skills and host.is_shared:
-        parts.append(_SKILLS + "".join(_line(host, skill) for skill in skills))
+        parts.append(_SKILLS + "".join(_skill_line(host, skill) for skill in skills))
     if not parts:
         return ""
     block = _frame(parts)
     if host.is_shared or host.front is None:
         return block
-    return f"---\n{host.front(Scope(_ABOUT, is_always=True))}---\n\n{block}\n"
+    return f"---\n{host.front(Scope(_PAGE_DESCRIPTION, is_always=True))}---\n\n{block}\n"
 
 
 def _write_files(
@@ -176,14 +167,12 @@ def _write_files(
                 _check_marks(skill.description)
                 yield skill.name, (path, agent_skills.write_valid(skill))
             else:
-                text = _file_text(skill, host.front)
-                _check_length(text, host.max_characters)
-                yield skill.name, (path, {"": text.encode()})
+                yield skill.name, (path, {"": _file_text(skill, host, host.front).encode()})
         except BadInputError as error:
             omitted.append(OmittedSkill(skill.name, error.message))
 
 
-def _file_text(skill: OutgoingSkill, front: Callable[[Scope], str]) -> str:
+def _file_text(skill: OutgoingSkill, host: RuleHost, front: Callable[[Scope], str]) -> str:
     """Return a skill as one file, with the globs that its author gave it for another host."""
     author_meta = agent_skills.read_author_meta(skill.files)
     _, body = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
@@ -195,18 +184,17 @@ def _file_text(skill: OutgoingSkill, front: Callable[[Scope], str]) -> str:
     is_always = not {"always_on", "**", "true"}.isdisjoint(str(word).lower() for word in words)
     scope = Scope(description, "" if is_always else globs, is_always)
     mark = SKILL_MARK.format(skill.name)
-    return f"---\n{front(scope)}---\n\n{mark}\n{body}\n"
-
-
-def _check_length(text: str, limit: int | None) -> None:
+    text = f"---\n{front(scope)}---\n\n{mark}\n{body}\n"
+    limit = host.max_characters
     if limit and len(text) > limit:
         reason = f"takes {len(text):,} characters, and the host reads {limit:,} of a file"
         raise BadInputError(f"{reason}; shorten it", code="too-long")
+    return text
 
 
 def _check_marks(text: str) -> None:
-    if _MARK.search(text):
-        raise BadInputError(_HAS_MARK, code="mark")
+    if _ANY_MARK.search(text):
+        raise BadInputError(_MARK_REASON, code="mark")
 
 
 def _part_of(host: RuleHost) -> ExportedPart:

@@ -15,14 +15,15 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
-from skillvault.exchange.skills.folders import select_fitting, write_folders
+from skillvault.exchange.skills.folders import listing_size, select_fitting, write_folders
 from skillvault.exchange.source_tree import unpack
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError
-from skillvault.model.export import Export, OmittedSkill, OutgoingSkill
+from skillvault.model.export import Export, OutgoingSkill
 from skillvault.model.text import strict_json
 from skillvault.model.text.text import is_slug
 
@@ -34,7 +35,7 @@ _MAX_ENTRIES = 2000
 Fetch = Callable[[str], bytes]
 
 
-# ── in ───────────────────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────────────
 
 
 class SiteSkill(Struct, frozen=True):
@@ -76,11 +77,16 @@ def fetch_files(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
     return unpack(content) if skill.packed else {"SKILL.md": content}
 
 
-def _parse_entries(content: bytes, url: str) -> list[Any]:
+def parse_answer(content: bytes, url: str, code: str) -> Any:
+    """Parse the JSON that a server sent; BadInputError with this code for another text."""
     try:
-        index = strict_json.load(content.decode("utf-8-sig"))
+        return strict_json.load(content.decode("utf-8-sig"))
     except (BadInputError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{url}: not JSON ({error})", code="bad-index") from None
+        raise BadInputError(f"{url}: not JSON ({error})", code=code) from None
+
+
+def _parse_entries(content: bytes, url: str) -> list[Any]:
+    index = parse_answer(content, url, "bad-index")
     if not isinstance(index, dict) or index.get("$schema") != SCHEMA:
         raise BadInputError(
             f"{url}: no index of version 0.2.0, which has digests; its `$schema` must be {SCHEMA}",
@@ -124,51 +130,43 @@ def _skill_address(url: str, relative_url: str, name: str) -> str:
     return address
 
 
-# ── out ──────────────────────────────────────────────────────────────────────────────
+# ── writing ───────────────────────────────────────────────────────────────────────────
 
 ROOT, _, INDEX = INDEX_PATH.rpartition("/")
-MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # limits of clients for one archive
-_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the zip format
+_MAX_FILES, _MAX_BYTES = 1_000, 50 * 1024 * 1024  # limits of clients for one archive
+_MODIFICATION_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest of the zip format
 _READABLE, _EXECUTABLE = 0o100644 << 16, 0o100755 << 16
 
 
-def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
+def write_site(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
     """Write the index, and the file or archive of each skill in it."""
-    fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
-    small_skills = [skill for skill in fit.skills if _is_small(skill)]
-    omitted = [OmittedSkill(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
-    export = write_folders(small_skills, ROOT, _pack_skill)
+    fitting_skills, left_out = select_fitting(skills, budget, listing_size)
+    export = write_folders(fitting_skills, ROOT, _pack_skill, left_out=left_out)
     descriptions = {skill.name: skill.description for skill in skills}
     entries = [
         _index_entry(name, descriptions[name], export.units[f"{ROOT}/{name}"])
         for name in export.skills
     ]
     index = msgspec.json.encode({"$schema": SCHEMA, "skills": entries})
-    units = {**export.units, ROOT: {INDEX: msgspec.json.format(index, indent=2) + b"\n"}}
-    return Export(units, export.skills, (*export.left_out, *omitted, *fit.left_out))
-
-
-_TOO_LARGE = (
-    f"has more than {MAX_FILES:,} files or {MAX_BYTES // 1024 // 1024} MiB, which clients refuse"
-)
-
-
-def _is_small(skill: OutgoingSkill) -> bool:
-    return len(skill.files) <= MAX_FILES and sum(map(len, skill.files.values())) <= MAX_BYTES
+    index_file = {INDEX: msgspec.json.format(index, indent=2) + b"\n"}
+    return replace(export, units={**export.units, ROOT: index_file})
 
 
 def _pack_skill(skill: OutgoingSkill) -> Mapping[str, bytes]:
-    """Write a skill as the one file that clients fetch."""
+    """Write a skill as the one file that clients fetch; BadInputError if it is too large."""
+    if len(skill.files) > _MAX_FILES or sum(map(len, skill.files.values())) > _MAX_BYTES:
+        reason = f"has more than {_MAX_FILES:,} files or {_MAX_BYTES // 1024**2} MiB"
+        raise BadInputError(f"{reason}, which clients refuse", code="too-large")
     files = agent_skills.write_valid(skill)
-    return files if len(files) == 1 else {f"{skill.name}.zip": archive(files)}
+    return files if len(files) == 1 else {f"{skill.name}.zip": _zip_files(files)}
 
 
-def archive(files: Mapping[str, bytes]) -> bytes:
+def _zip_files(files: Mapping[str, bytes]) -> bytes:
     """Pack files into a zip archive; equal files give equal bytes on every machine."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as zip_file:
         for path in sorted(files):
-            entry = zipfile.ZipInfo(path, _TIME)
+            entry = zipfile.ZipInfo(path, _MODIFICATION_TIME)
             entry.create_system = 3  # modes are Unix's
             entry.external_attr = _EXECUTABLE if isinstance(files[path], Program) else _READABLE
             zip_file.writestr(entry, files[path])

@@ -1,4 +1,4 @@
-"""Checks (tests, builds, linters): their results show how a prompt ended.
+"""Judge the checks (tests, builds, linters) and other commands that show how a prompt ended.
 
 A command is a check if one of its parts starts like a pattern of the policy. Its exit code counts
 if it belongs to the check; after a pipe or `;` the output is read instead.
@@ -11,8 +11,10 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skillvault.model.lazy import regex
+
 _PARTS = re.compile(r"(&&|\|\||[;|\n])")
-# Prefixes of a command; a flag of a runner, with its value if it has one.
+# A flag of a program that runs others, with its value if it has one.
 _FLAG = (
     r"(?: --?(?:with|group|extra|python|package|project|directory|env-file|filter|workspace|prefix"
     r"|cwd|p|w|F|C)(?:=| )\S+| --?[\w-]+(?:=\S+)?)*"
@@ -28,14 +30,16 @@ _REMOTE_RUNNER = re.compile(
     r"(?:docker|podman|docker-compose|kubectl|ssh|nix|nix-shell|direnv|mise|devbox|vagrant|dotenv"
     r"|doppler|conda|mamba)\b"
 )
-_SHELL = re.compile(r"\b(?:ba|z|da)?sh -\w*c (?P<mark>['\"])(?P<command>.*?)(?P=mark)", re.DOTALL)
+_SHELL_CALL = re.compile(
+    r"\b(?:ba|z|da)?sh -\w*c (?P<mark>['\"])(?P<command>.*?)(?P=mark)", re.DOTALL
+)
 # Options that list or explain, and run nothing.
 _LIST_OPTION = re.compile(
     r"(?:^|\s)(?:--collect-only|--co|--list(?:-?tests)?|--help|--version|--fixtures|--markers"
     r"|--dry-run|--show-?config|-h|-V)(?=\s|$|=)",
     re.IGNORECASE,
 )
-_PATH = re.compile(r"^(?:\S*/)?(?=[\w.-]+(?:\s|$))")
+_PROGRAM_FOLDER = re.compile(r"^(?:\S*/)?(?=[\w.-]+(?:\s|$))")
 _QUOTATION = re.compile(r"'[^']*'|\"[^\"]*\"|<<-?\s*'?(\w+)'?.*?^\1$", re.DOTALL | re.MULTILINE)
 # Messages of a check that could not run, so that its result says nothing about the work.
 _CANNOT_RUN = re.compile(
@@ -102,7 +106,7 @@ class Check(Struct, frozen=True):
 
 def find_tool(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
     """Return the tool of the check in a command, and True if the exit code is the check's."""
-    expanded = _SHELL.sub(lambda shell: shell["command"], command)
+    expanded = _SHELL_CALL.sub(lambda shell: shell["command"], command)
     parts = _PARTS.split(_QUOTATION.sub("''", expanded))
     check: tuple[str, bool] | None = None
     for index in range(0, len(parts), 2):
@@ -123,7 +127,7 @@ def _match_check(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
         starts += [space.end() for space in re.finditer(r"\s+", command)]
     for start in starts:
         candidate = _PREFIX.sub("", command[start:] + " ")
-        for text in (candidate, _PATH.sub("", candidate)):
+        for text in (candidate, _PROGRAM_FOLDER.sub("", candidate)):
             match = next((m for p in patterns if (m := p.match(text.strip()))), None)
             if match:
                 return match[0]
@@ -131,12 +135,7 @@ def _match_check(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
 
 
 def judge_check(
-    command: str,
-    tool: tuple[str, bool],
-    output: str,
-    *,
-    code: int | None,
-    at: datetime | None,
+    command: str, tool: tuple[str, bool], output: str, *, code: int | None, at: datetime | None
 ) -> Check:
     """Judge the run of a check by its exit code or its output."""
     name, uses_code = tool
@@ -166,9 +165,9 @@ def _is_stopped(output: str, code: int | None) -> bool:
 def find_deciding_check(checks: Iterable[Check]) -> Check | None:
     """Return the deciding check of the last runs of each tool: a failed run, else the last.
 
-    A run with an unknown result replaces earlier ones, and so does one that passed without the
-    tests that had failed. If the last run of a tool was cut off, or the very last one could not
-    start, no passing run decides.
+    A run with an unknown result replaces earlier runs, and so does a run that passed without the
+    tests that had failed. No passing run decides if the last run of a tool was cut off, or the
+    very last run could not start.
     """
     runs: dict[str, Check] = {}
     has_started = True
@@ -195,6 +194,8 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
 
 def _find_chained_tools(check: Check, failed_checks: Mapping[str, Check]) -> list[str]:
     """Return the other tools that had failed and now passed in one chain of `&&`."""
+    if not check.passed:
+        return []
     parts = _PARTS.split(_QUOTATION.sub("''", check.command))
     commands = [" ".join(part.split()) for part in parts[::2]]
     if check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
@@ -203,8 +204,6 @@ def _find_chained_tools(check: Check, failed_checks: Mapping[str, Check]) -> lis
         if set(parts[1 : 2 * check_index : 2]) != {"&&"}:
             return []
         commands = commands[: check_index + 1]
-    if not check.passed:
-        return []
     return [
         tool
         for tool, earlier in failed_checks.items()
@@ -226,3 +225,74 @@ def _covers_failure(check: Check, failed_check: Check) -> bool:
 def asks_for_failure(task: str) -> bool:
     """Return True if a prompt asks for a failing check, and not for a fix."""
     return bool(_FAILING_CHECK.search(task)) and not _FIX_REQUEST.search(task)
+
+
+# ── other commands ───────────────────────────────────────────────────────────────────
+
+# If the last command failed, the prompt failed, unless something followed. A command that failed
+# and later passed shows a success. Commands that only look at something show nothing.
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_OUTPUT_FILE = re.compile(r"\s*\d?>+\s*[^\s&|;]+|\s*2>&1")
+_COMMAND_PREFIX = re.compile(
+    r"^\s*(?:cd \S+\s*&&\s*|(?:[A-Za-z_]\w*=\S*|sudo|time|command|env)\s+)+"
+)
+# Commands that look at something or keep house; their failure shows nothing of the work.
+_READING_COMMAND = regex(
+    r"\s*(?:(?:[A-Za-z_]\w*=\S*|sudo|time|!|if|then|else|do|done|fi|for|while)\s+)*(?:"
+    r"(?:ls|ll|cat|bat|head|tail|less|more|grep|egrep|rg|ag|ack|fd|find|locate|tree|stat|file|wc|sort"
+    r"|uniq|cut|awk|jq|yq|xargs|diff|cmp|comm|test|\[+|which|type|whereis|where|echo|printf|pwd|cd"
+    r"|pushd|popd|env|printenv|set|export|source|\.(?=\s)|alias|date|sleep|wait|true|false|exit|ps|top|df|du"
+    r"|free|uname|id|whoami|hostname|lsof|ss|netstat|ping|dig|nslookup|kill|pkill|pgrep|killall|rm|rmdir"
+    r"|mkdir|touch|chmod|man|history|clear|md5sum|sha\d+sum|base64|column|tee)(?![\w-])"
+    r"|sed (?!-i)|perl -ne|git (?!push\b|commit\b|apply\b|am\b|cherry-pick\b|rebase\b|merge\b)"
+    r"|(?:docker|podman|kubectl|helm|docker compose|docker-compose)"
+    r" (?:ps|logs|images|inspect|get|describe|top|version|info|ls|list|status|history)\b"
+    r"|(?:npm|pnpm|yarn|pip3?|uv pip|cargo|gem|brew|apt|dnf|conda)"
+    r" (?:ls|list|view|show|info|search|outdated|why|freeze|tree|config|audit|policy)\b"
+    r"|systemctl (?:status|is-\w+)|journalctl|aws \S+ (?:describe|list|get)\S*"
+    r"|gh (?!pr create|pr merge)"
+    r"|(?:python[\d.]*|node|ruby|php|go|java|cargo|npm|terraform) (?:--?version|-V|-v|--help)\b)"
+)
+# The command had nothing to do.
+_NOTHING_TO_DO = regex(r"nothing to commit|no changes added to commit|Everything up-to-date")
+_SHELL_WORDS = frozenset({"", "done", "fi"})
+
+
+def is_read_only(command: str) -> bool:
+    """Return True if all parts of a command only look at something."""
+    parts = _PARTS.split(_QUOTED.sub("''", command))[::2]
+    return all(part.strip() in _SHELL_WORDS or _READING_COMMAND.match(part) for part in parts)
+
+
+def judge_command(command: str, output: str, code: int | None) -> Check | None:
+    """Judge the run of a command by its exit code; None if that says nothing of the work.
+
+    A command that could not start or end has neither passed nor failed.
+    """
+    bare_command = _COMMAND_PREFIX.sub("", _OUTPUT_FILE.sub("", command)).strip()
+    operators = _PARTS.findall(_QUOTED.sub("''", bare_command))
+    uses_code = set(operators) <= {"&&"}  # else the exit code may be that of another command
+    if code is None or not uses_code or is_read_only(command) or _NOTHING_TO_DO.search(output):
+        return None
+    name = " ".join(bare_command.split())
+    return judge_check(command, (name, True), output, code=code, at=None)
+
+
+def last_failure(commands: Sequence[Check | None]) -> Check | None:
+    """Return the last command if it failed or could not run; None stands for a check."""
+    latest = commands[-1] if commands else None
+    return latest if latest and not latest.passed else None
+
+
+def last_repair(commands: Sequence[Check | None]) -> Check | None:
+    """Return the last command that failed and then passed."""
+    failed_names: set[str] = set()
+    repair: Check | None = None
+    for command in filter(None, commands):
+        if not command.passed:
+            failed_names.add(command.tool)
+            if repair is not None and repair.tool == command.tool:
+                repair = None
+        elif command.tool in failed_names:
+            repair = command
+    return repair

@@ -1,4 +1,4 @@
-"""Lines of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
+"""Read the lines of a transcript of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
 
 A subagent's lines are among its parent's or below `<session>/subagents/`, with the prompt's id.
 Only its tool calls are read, because the parent's lines have its task and its answer. A session
@@ -13,33 +13,24 @@ from typing import Any
 from msgspec.structs import replace
 
 from skillvault.exchange.source_file import time_of
-from skillvault.exchange.transcripts.events import (
-    Event,
-    Header,
-    Interruption,
-    Prompt,
-    Remark,
-    ToolCall,
-    ToolResult,
-    message_id,
-)
+from skillvault.exchange.transcripts import events
 from skillvault.exchange.transcripts.words import CLAUDE_CODE as WORDS
 
 _IGNORED_LINES = WORDS.texts("ignored line")
 _LINES_WITHOUT_SESSION = WORDS.texts("line without a session")
 _HIDDEN_KEYS = WORDS.texts("hidden line")
-_ATTENDED = WORDS.texts("attended")
-_UNATTENDED = WORDS.texts("unattended")
-_TYPED = WORDS.texts("typed")
-_CLIENT_PROMPTS = WORDS.texts("client prompt")
+_ATTENDED_ENTRIES = WORDS.texts("attended")
+_UNATTENDED_ENTRIES = WORDS.texts("unattended")
+_TYPED_SOURCES = WORDS.texts("typed")
+_CLIENT_SOURCES = WORDS.texts("client prompt")
 _CLIENT_MODELS = WORDS.texts("model of the client")
-_ADDED_PROMPTS = WORDS.texts("prompt in a turn")
+_PROMPT_ATTACHMENTS = WORDS.texts("prompt in a turn")
 _PERSONS = WORDS.texts("person")
-_PASTE = WORDS.pattern("paste pattern")
+_PASTED_PART = WORDS.pattern("paste pattern")
 _CLIENT_TEXT = WORDS.pattern("client text pattern")
 _INTERRUPTIONS = WORDS.beginnings("interruption")
 _EXIT_CODE = WORDS.pattern("exit code pattern")
-_RUNNING = WORDS.beginnings("running")
+_RUNNING_NOTICES = WORDS.beginnings("running")
 _BACKGROUND_END = WORDS.pattern("end pattern")
 _END_CODE = WORDS.pattern("end code pattern")
 _REFUSALS = WORDS.beginnings("refusal")
@@ -48,7 +39,7 @@ _REFUSALS = WORDS.beginnings("refusal")
 class ClaudeCodeLines:
     """The lines of one transcript in order; each is read once, by its id."""
 
-    client = WORDS.client
+    words = WORDS
 
     @staticmethod
     def is_line(line: Mapping[str, Any]) -> bool:
@@ -56,12 +47,12 @@ class ClaudeCodeLines:
         kind = line.get("type")
         return isinstance(kind, str) and ("sessionId" in line or kind in _LINES_WITHOUT_SESSION)
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: events.Header) -> None:
         self._header = header
         self._ids: set[int] = set()
         self._prompt_count = 0
 
-    def events_of(self, line: Mapping[str, Any]) -> Iterator[Event] | None:
+    def events_of(self, line: Mapping[str, Any]) -> Iterator[events.Event] | None:
         """Return the events of a line; None for an unknown kind of line."""
         kind, message = line.get("type"), line.get("message")
         self._header.note(version=line.get("version"))
@@ -73,19 +64,19 @@ class ClaudeCodeLines:
             return iter(())
         if kind not in ("user", "assistant") or not isinstance(message, Mapping):
             return None
-        return (
-            iter(()) if self._is_repeated(line.get("uuid")) else self._message_events(line, message)
-        )
+        if self._is_repeated(line.get("uuid")):
+            return iter(())
+        return self._message_events(line, message)
 
     def _message_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any]
-    ) -> Iterator[Event]:
+    ) -> Iterator[events.Event]:
         self._note_header(line)
         at = _line_time(line)
         if line.get("isSidechain") is True:
             return self._subagent_events(line, message, at)
         if line.get("type") == "user":
-            return self._person_events(line, message, at)
+            return self._user_events(line, message, at)
         if message.get("model") in _CLIENT_MODELS:
             return iter(())
         self._header.note(model=message.get("model"))
@@ -112,61 +103,64 @@ class ClaudeCodeLines:
 
     def _subagent_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
-    ) -> Iterator[Event]:
+    ) -> Iterator[events.Event]:
         """Yield the tool calls of a subagent and their results."""
         for event in (*_agent_events(message, at), *_tool_results(line, message, at)):
-            if isinstance(event, ToolCall | ToolResult):
-                yield replace(event, aside=True)
+            if isinstance(event, events.ToolCall | events.ToolResult):
+                yield replace(event, by_subagent=True)
 
-    def _person_events(
+    def _user_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
-    ) -> Iterator[Event]:
+    ) -> Iterator[events.Event]:
         """Yield the prompt in a line and the results of its tools."""
         yield from _tool_results(line, message, at)
         texts = [text for text in _texts(message) if text.strip()]
         for text in texts:
             if text.startswith(_INTERRUPTIONS):
-                yield Interruption(at)
+                yield events.Interruption(at)
             yield from _background_result(text, at)
         text = "\n".join(text for text in texts if not _is_client_text(text))
-        if text and line.get("promptSource") not in _CLIENT_PROMPTS:
+        if text and line.get("promptSource") not in _CLIENT_SOURCES:
             yield self._convert_prompt(line, text, at)
 
-    def _added_prompt(self, line: Mapping[str, Any]) -> Prompt | None:
+    def _added_prompt(self, line: Mapping[str, Any]) -> events.Prompt | None:
         """Return the words that a person typed while the agent worked; None for other lines."""
-        words = line.get("attachment")
-        if not isinstance(words, Mapping) or words.get("type") not in _ADDED_PROMPTS:
+        attachment = line.get("attachment")
+        if not isinstance(attachment, Mapping) or attachment.get("type") not in _PROMPT_ATTACHMENTS:
             return None
-        origin = words.get("origin")
+        origin = attachment.get("origin")
         is_typed = isinstance(origin, Mapping) and origin.get("kind") in _PERSONS
-        if words.get("commandMode") != "prompt" or not is_typed or words.get("isMeta") is True:
+        is_prompt = (
+            attachment.get("commandMode") == "prompt" and attachment.get("isMeta") is not True
+        )
+        text = "\n".join(_texts({"content": attachment.get("prompt")}))
+        if not (is_typed and is_prompt and text.strip()) or _is_client_text(text):
             return None
-        text = "\n".join(_texts({"content": words.get("prompt")}))
-        if not text.strip() or _is_client_text(text) or line.get("isSidechain") is True:
+        if line.get("isSidechain") is True:
             return None
-        identity = words.get("source_uuid") or line.get("uuid")
+        identity = attachment.get("source_uuid") or line.get("uuid")
         if self._is_repeated(identity):
             return None
         prompt = self._convert_prompt({**line, "uuid": identity}, text, _line_time(line))
         return replace(prompt, is_midway=True)
 
-    def _convert_prompt(self, line: Mapping[str, Any], text: str, at: datetime | None) -> Prompt:
+    def _convert_prompt(
+        self, line: Mapping[str, Any], text: str, at: datetime | None
+    ) -> events.Prompt:
         self._prompt_count += 1
         source, prompt, uuid = (line.get(key) for key in ("promptSource", "promptId", "uuid"))
-        return Prompt(
+        position = _written_time(line) or self._prompt_count
+        return events.Prompt(
             at,
-            _PASTE.sub(r"\n\g<text>\n", text).strip(),
+            _PASTED_PART.sub(r"\n\g<text>\n", text).strip(),
             id=prompt if isinstance(prompt, str) else None,
-            message=uuid
-            if isinstance(uuid, str)
-            else message_id(text, stamp_of(line) or self._prompt_count),
-            attended=_attendance(line) if source is None or source in _TYPED else False,
-            pasted=tuple(match["text"] for match in _PASTE.finditer(text)),
+            message=uuid if isinstance(uuid, str) else events.message_id(text, position),
+            attended=_attendance(line) if source is None or source in _TYPED_SOURCES else False,
+            pasted_parts=tuple(match["text"] for match in _PASTED_PART.finditer(text)),
         )
 
 
-def stamp_of(line: Mapping[str, Any]) -> str | None:
-    """Return the time of a line as written."""
+def _written_time(line: Mapping[str, Any]) -> str | None:
     stamp = line.get("timestamp")
     return stamp if isinstance(stamp, str) else None
 
@@ -177,59 +171,60 @@ def _is_client_text(text: str) -> bool:
 
 def _attendance(line: Mapping[str, Any]) -> bool | None:
     entrypoint = line.get("entrypoint")
-    return True if entrypoint in _ATTENDED else False if entrypoint in _UNATTENDED else None
+    if entrypoint in _ATTENDED_ENTRIES:
+        return True
+    return False if entrypoint in _UNATTENDED_ENTRIES else None
 
 
 def _line_time(line: Mapping[str, Any]) -> datetime | None:
-    return time_of(stamp) if (stamp := stamp_of(line)) else None
+    return time_of(stamp) if (stamp := _written_time(line)) else None
 
 
-def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
+def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[events.Event]:
     for block in _blocks(message):
         if block.get("type") == "text":
-            yield Remark(at, str(block.get("text", "")))
+            yield events.Remark(at, str(block.get("text", "")))
         elif block.get("type") == "tool_use":
             arguments = block.get("input")
             mapping = arguments if isinstance(arguments, Mapping) else {}
-            yield ToolCall(at, str(block.get("id")), str(block.get("name")), mapping)
+            yield events.ToolCall(at, str(block.get("id")), str(block.get("name")), mapping)
 
 
 def _tool_results(
     line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
-) -> Iterator[ToolResult]:
-    prompt_id = line.get("promptId")
-    prompt = prompt_id if isinstance(prompt_id, str) else None
+) -> Iterator[events.ToolResult]:
+    prompt = line.get("promptId")
     for block in _blocks(message):
         if block.get("type") == "tool_result":
-            yield _convert_result(block, at, prompt)
+            yield _convert_result(block, at, prompt if isinstance(prompt, str) else None)
 
 
-def _background_result(text: str, at: datetime | None) -> Iterator[Event]:
+def _background_result(text: str, at: datetime | None) -> Iterator[events.Event]:
     match = _BACKGROUND_END.match(text)
     code = _END_CODE.search(match["told"].strip()) if match else None
     if match and code:
         has_failed = match["status"] == "failed"
-        yield ToolResult(at, match["call"], match["told"], has_failed, int(code[1]))
+        yield events.ToolResult(at, match["call"], match["told"], has_failed, int(code[1]))
 
 
 def _convert_result(
-    block: Mapping[str, Any], at: datetime | None, prompt: str | None = None
-) -> ToolResult:
+    block: Mapping[str, Any], at: datetime | None, prompt: str | None
+) -> events.ToolResult:
     text = "\n".join(_texts(block))
     has_ended_well = block.get("is_error") is not True
     is_refused = not has_ended_well and text.startswith(_REFUSALS)
     has_failed = not has_ended_well and not is_refused
     code = _EXIT_CODE.match(text) if has_failed else None
     name = str(block.get("tool_use_id"))
-    return ToolResult(
+    return events.ToolResult(
         at,
         name,
         text[code.end() :].lstrip("\n") if code else text,
         has_failed,
         int(code[1]) if code else 0 if has_ended_well else None,  # success implies code 0
         prompt=prompt,
-        running=name if text.startswith(_RUNNING) else None,
-        refused=is_refused,
+        running_name=name if text.startswith(_RUNNING_NOTICES) else None,
+        is_refused=is_refused,
     )
 
 

@@ -1,4 +1,4 @@
-"""Lines of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
+"""Read the lines of a transcript of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
 
 Codex writes much twice, as an item and as an event. Only the items are read. A fork of older
 versions starts with a copy of its parent's lines, with the times of the parent or of the copying;
@@ -13,48 +13,40 @@ from uuid import UUID
 import msgspec
 
 from skillvault.exchange.source_file import time_of
-from skillvault.exchange.transcripts.events import (
-    Event,
-    Header,
-    Interruption,
-    Prompt,
-    Remark,
-    ToolCall,
-    ToolResult,
-    message_id,
-)
+from skillvault.exchange.transcripts import events
 from skillvault.exchange.transcripts.words import CODEX as WORDS
 
 _LINES = WORDS.texts("line")
 _IGNORED_LINES = WORDS.texts("ignored line")
 _IGNORED_ITEMS = WORDS.texts("ignored item")
-_ATTENDED = WORDS.texts("attended")
-_UNATTENDED = WORDS.texts("unattended")
-_TYPED = WORDS.texts("typed")
-_CLIENT_PROMPTS = WORDS.texts("client prompt")
+_ATTENDED_SOURCES = WORDS.texts("attended")
+_UNATTENDED_SOURCES = WORDS.texts("unattended")
+_TYPED_TRIGGERS = WORDS.texts("typed")
+_CLIENT_PROVENANCES = WORDS.texts("client prompt")
 _CALLS = WORDS.texts("call")
 _RESULTS = WORDS.texts("result")
 _EXIT_CODE = WORDS.pattern("exit code pattern")
-_RUNNING = WORDS.pattern("running pattern")
+_RUNNING_NOTICE = WORDS.pattern("running pattern")
 _OUTPUT = WORDS.pattern("output pattern")
 _INTERRUPTIONS = WORDS.beginnings("interruption")
 _REFUSAL = WORDS.pattern("refusal pattern")
 _CLIENT_TEXT = WORDS.pattern("client text pattern")
-_COPYING = timedelta(seconds=2)  # between two lines of a copy that have the time of the copying
-_TIME_BASED = 7  # the version of a UUID that begins with its time
+# The longest pause between two lines of a copy that have the time of the copying.
+_MAX_COPY_PAUSE = timedelta(seconds=2)
+_TIME_BASED_UUID = 7  # the version of a UUID that begins with its time
 
 
 class CodexLines:
     """The lines of one rollout in order."""
 
-    client = WORDS.client
+    words = WORDS
 
     @staticmethod
     def is_line(line: Mapping[str, Any]) -> bool:
         """Return True if this client wrote the line."""
         return line.get("type") in _LINES and isinstance(line.get("payload"), Mapping)
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: events.Header) -> None:
         self._header = header
         self._id: str | None = None  # of the rollout's own session
         self._begun_at: datetime | None = None
@@ -65,7 +57,7 @@ class CodexLines:
         self._messages: set[str] = set()
         self._prompt_count = 0
 
-    def events_of(self, line: Mapping[str, Any]) -> Iterator[Event] | None:
+    def events_of(self, line: Mapping[str, Any]) -> Iterator[events.Event] | None:
         """Return the events of a line; None for an unknown kind of line."""
         kind, payload = line.get("type"), line.get("payload")
         if kind not in _LINES | _IGNORED_LINES or not isinstance(payload, Mapping):
@@ -101,9 +93,9 @@ class CodexLines:
         is_helper = isinstance(source, Mapping) or payload.get("thread_source") == "subagent"
         if is_helper:
             self._header.parent = _parent_of(source) or "unknown"
-        if is_helper or source in _UNATTENDED:
+        if is_helper or source in _UNATTENDED_SOURCES:
             self._header.attended = False
-        elif source in _ATTENDED:
+        elif source in _ATTENDED_SOURCES:
             self._header.attended = True
         self._attended = self._header.attended
 
@@ -115,7 +107,7 @@ class CodexLines:
         if turn_time := _uuid_time(_turn_of(payload)):
             is_copied = turn_time < begun_at
         else:
-            is_burst = timedelta(0) <= line_time - self._copied_at <= _COPYING
+            is_burst = timedelta(0) <= line_time - self._copied_at <= _MAX_COPY_PAUSE
             is_copied = is_burst or line_time < begun_at
         self._copied_at = line_time if is_copied else None
         return is_copied
@@ -133,16 +125,18 @@ class CodexLines:
             return
         if _text(attribution, "parent_turn_id"):
             self._header.parent = self._header.parent or "unknown"
-        is_typed = attribution.get("turn_trigger") in _TYPED and not self._is_helper
+        is_typed = attribution.get("turn_trigger") in _TYPED_TRIGGERS and not self._is_helper
         is_known = self._header.attended is not None
         self._attended = (True if is_known else None) if is_typed else False
 
-    def _item_events(self, entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event] | None:
+    def _item_events(
+        self, entry: Mapping[str, Any], at: datetime | None
+    ) -> Iterator[events.Event] | None:
         kind = entry.get("type")
         if kind == "message":
             return self._message_events(entry, at)
         if kind in _CALLS:
-            return iter([_convert_call(entry, at, aside=self._is_helper)])
+            return iter([_convert_call(entry, at, by_subagent=self._is_helper)])
         if kind in _RESULTS:
             prompt = self._root_turn if self._is_helper else None
             return iter([_convert_output(entry, at, prompt)])
@@ -152,20 +146,22 @@ class CodexLines:
     def _is_helper(self) -> bool:
         return self._header.parent is not None
 
-    def _message_events(self, entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
+    def _message_events(
+        self, entry: Mapping[str, Any], at: datetime | None
+    ) -> Iterator[events.Event]:
         if self._is_helper:
             return
         content = entry.get("content")
         parts = content if isinstance(content, list) else []
         texts = [str(part.get("text", "")) for part in parts if isinstance(part, Mapping)]
         if entry.get("role") == "assistant":
-            yield from (Remark(at, text) for text in texts)
+            yield from (events.Remark(at, text) for text in texts)
         if entry.get("role") != "user":
             return
         metadata = entry.get("internal_chat_message_metadata_passthrough")
         if any(text.lstrip().startswith(_INTERRUPTIONS) for text in texts):
-            yield Interruption(at)
-        if _provenance(metadata) in _CLIENT_PROMPTS:
+            yield events.Interruption(at)
+        if _provenance(metadata) in _CLIENT_PROVENANCES:
             return
         text = "\n".join(t for t in texts if t.strip() and not _CLIENT_TEXT.match(t))
         if text:
@@ -173,17 +169,17 @@ class CodexLines:
 
     def _prompt_events(
         self, entry: Mapping[str, Any], text: str, at: datetime | None
-    ) -> Iterator[Event]:
+    ) -> Iterator[events.Event]:
         """Yield the prompt of a turn; what a person adds during the turn belongs to it."""
         turn = _turn_of(entry)
         message = _text(entry, "id") or turn
         self._prompt_count += 1
-        message = message or message_id(text, at.isoformat() if at else self._prompt_count)
+        message = message or events.message_id(text, at.isoformat() if at else self._prompt_count)
         is_known = message in self._messages or (turn is not None and turn == self._turn)
         self._messages.add(message)
         self._turn = turn
         if not is_known:
-            yield Prompt(at, text, id=turn, message=message, attended=self._attended)
+            yield events.Prompt(at, text, id=turn, message=message, attended=self._attended)
 
 
 def _text(values: Mapping[str, Any], key: str) -> str | None:
@@ -221,22 +217,28 @@ def _uuid_time(name: str | None) -> datetime | None:
     except ValueError:
         return None
     milliseconds = uuid.int >> 80
-    if uuid.version != _TIME_BASED:
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return (
+        datetime.fromtimestamp(milliseconds / 1000, UTC)
+        if uuid.version == _TIME_BASED_UUID
+        else None
+    )
 
 
-def _convert_call(entry: Mapping[str, Any], at: datetime | None, *, aside: bool) -> ToolCall:
+def _convert_call(
+    entry: Mapping[str, Any], at: datetime | None, *, by_subagent: bool
+) -> events.ToolCall:
     arguments = _parse_mapping(entry.get("arguments")) or _parse_mapping(entry.get("action"))
     if not arguments and isinstance(entry.get("input"), str):
         arguments = {"input": entry["input"]}
     tool = str(entry.get("name") or "shell")
-    return ToolCall(at, str(entry.get("call_id") or entry.get("id")), tool, arguments, aside)
+    return events.ToolCall(
+        at, str(entry.get("call_id") or entry.get("id")), tool, arguments, by_subagent
+    )
 
 
 def _convert_output(
     entry: Mapping[str, Any], at: datetime | None, prompt: str | None
-) -> ToolResult:
+) -> events.ToolResult:
     output = entry.get("output")
     parts = _parse_mapping(output)
     text = str(parts.get("output") or parts.get("content") or output or "")
@@ -248,19 +250,17 @@ def _convert_output(
     has_failed = code not in (None, 0) or parts.get("success") is False
     start = _OUTPUT.search(text[:1000])
     shown_text = text[start.end() :] if start else text
-    session = _RUNNING.search(text[: start.start()]) if start and code is None else None
-    running = session[1] if session else None
-    is_refused = code is None and _REFUSAL.search(text[:1000]) is not None
-    return ToolResult(
+    session = _RUNNING_NOTICE.search(text[: start.start()]) if start and code is None else None
+    return events.ToolResult(
         at,
         str(entry.get("call_id")),
         shown_text,
         has_failed,
         code,
-        aside=prompt is not None,
+        by_subagent=prompt is not None,
         prompt=prompt,
-        running=running,
-        refused=is_refused,
+        running_name=session[1] if session else None,
+        is_refused=code is None and _REFUSAL.search(text[:1000]) is not None,
     )
 
 

@@ -1,4 +1,4 @@
-"""The events of a transcript and its header, the same for every client."""
+"""Define the events of a transcript and its header, the same for every client."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ class Prompt(Struct, frozen=True):
 
     `id` is the client's id of the prompt, which hooks get; a copy of the prompt may have another
     id. `message` is the same in each copy. `attended`: a person typed it in an attended session;
-    None if the client does not say. `pasted` are the parts that the client marks as pasted.
+    None if the client does not say. `pasted_parts` are the parts that the client marks as pasted.
     `is_midway`: it was typed while the agent worked on the prompt before, and belongs to that
     prompt.
     """
@@ -23,14 +23,14 @@ class Prompt(Struct, frozen=True):
     id: str | None = None
     message: str = ""
     attended: bool | None = None
-    pasted: tuple[str, ...] = ()
+    pasted_parts: tuple[str, ...] = ()
     is_midway: bool = False
 
     @property
     def typed_text(self) -> str:
         """The text without its pasted parts."""
         text = self.text
-        for part in self.pasted:
+        for part in self.pasted_parts:
             text = text.replace(part, "", 1)
         return text.strip()
 
@@ -49,20 +49,20 @@ class Remark(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """A call of a tool by the agent, or by a subagent if `aside`."""
+    """A call of a tool by the agent or a subagent."""
 
     at: datetime | None
     id: str
     tool: str
     arguments: Mapping[str, Any]
-    aside: bool = False
+    by_subagent: bool = False
 
 
 class ToolResult(Struct, frozen=True):
     """The result of the call with this id; `exit_code` is set for a command, if known.
 
-    `prompt` is the id of the call's prompt, if known. `running` is the name under which the end of
-    an unfinished command will appear. `refused`: the user did not allow the call, and nothing ran.
+    `prompt` is the id of the call's prompt, if known. A command that still runs ends in a later
+    result with the id `running_name`. `is_refused`: the user did not allow the call.
     """
 
     at: datetime | None
@@ -70,10 +70,10 @@ class ToolResult(Struct, frozen=True):
     text: str
     is_error: bool
     exit_code: int | None = None
-    aside: bool = False
+    by_subagent: bool = False
     prompt: str | None = None
-    running: str | None = None
-    refused: bool = False
+    running_name: str | None = None
+    is_refused: bool = False
 
 
 Event = Prompt | Interruption | Remark | ToolCall | ToolResult

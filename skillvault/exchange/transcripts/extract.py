@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from skillvault.exchange.source_file import drop_empty, name_of
+from skillvault.exchange.source_file import drop_empty, file_label
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.exchange.transcripts.events import ToolCall, ToolResult
 from skillvault.exchange.transcripts.reader import Transcript
@@ -20,38 +20,35 @@ from skillvault.model.text.text import cut_between_words, shorten
 
 MAX_BYTES = 256 * 1024  # of a session
 _MAX_ENTRIES = 100  # failures, and successes
-_LEMMA, _REASON, _TEXT, _CALL = 120, 800, 1200, 160  # characters
+_MAX_LEMMA, _MAX_REASON, _MAX_TEXT, _MAX_CALL = 120, 800, 1200, 160  # characters
 _MAX_RECENT, _MAX_OPEN = 200, 2000  # calls that are remembered, and calls without a result
 _REASON_LINES = 3
-_MAX_COMMAND, _MAX_OUTPUT = (
-    4000,
-    64 * 1024,
-)  # characters that are read of a command, and of an output
+_MAX_COMMAND, _MAX_OUTPUT = 4000, 64 * 1024  # characters that are read
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
-_COMMANDS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
+_COMMAND_KEYS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
 # Tools that only read, so they are not part of a solution.
 _READING_TOOLS = frozenset(
     "Glob Grep LS Read TodoWrite update_plan view_image WebFetch WebSearch".split()
 )
 SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 
-Clean = Callable[[str], str]
+_Redact = Callable[[str], str]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-def session_of(transcript: Transcript, domain: str, redact: Clean) -> dict[str, Any]:
+def session_of(transcript: Transcript, domain: str, redact: _Redact) -> dict[str, Any]:
     """Extract the session of a transcript, at most 256 KiB, with texts redacted by `redact`.
 
     BadInputError if nothing failed in it.
     """
     extract = _Extract(redact)
     for event in transcript:
-        if isinstance(event, ToolCall) and not event.aside:
+        if isinstance(event, ToolCall) and not event.by_subagent:
             extract.call(event)
-        elif isinstance(event, ToolResult) and not event.aside:
+        elif isinstance(event, ToolResult) and not event.by_subagent:
             extract.end(event)
-    header, name = transcript.header, name_of(transcript.path)
+    header, name = transcript.header, file_label(transcript.path)
     if header.session is None or header.ended_at is None:
         message = f"{name}: tells of no session; give a transcript with at least one prompt"
         raise BadInputError(message, code="missing-key", key="id")
@@ -80,7 +77,7 @@ class _Extract:
     Texts are redacted before they are cut, so that no part of a secret is left.
     """
 
-    def __init__(self, redact: Clean) -> None:
+    def __init__(self, redact: _Redact) -> None:
         self.failures: list[dict[str, str]] = []
         self.successes: list[dict[str, str]] = []
         self._redact = redact
@@ -93,7 +90,7 @@ class _Extract:
         """Note the call of a tool."""
         self._number += 1
         summary = _summarize_call(call)
-        _store_latest(self._open, call.id, (self._number, summary))
+        store_latest(self._open, call.id, (self._number, summary), _MAX_OPEN)
         if call.tool not in _READING_TOOLS:
             self._recent.append((self._number, summary))
 
@@ -109,7 +106,7 @@ class _Extract:
                 self._add_failure(
                     plain_summary, result, self._describe_calls(failure_number, number)
                 )
-            _store_latest(self._failed, plain_summary, number)
+            store_latest(self._failed, plain_summary, number, _MAX_OPEN)
         elif failure_number is not None:
             del self._failed[plain_summary]
             text = self._describe_calls(failure_number, number)
@@ -119,7 +116,7 @@ class _Extract:
     def _add_failure(self, summary: "_CallSummary", result: ToolResult, attempt: str) -> None:
         lines = failing_assertion(self._clean(tail_of(result.text))).splitlines()[-_REASON_LINES:]
         code = f"exit code {result.exit_code}" if result.exit_code is not None else ""
-        reason = shorten(" ".join(line.strip() for line in lines), _REASON) or code
+        reason = shorten(" ".join(line.strip() for line in lines), _MAX_REASON) or code
         failure = drop_empty(lemma=_lemma(summary, self._clean), reason=reason, attempt=attempt)
         if failure not in self.failures:
             self.failures.append(failure)
@@ -132,7 +129,7 @@ class _Extract:
             summary for number, summary in self._recent if start < number < end
         )
         return shorten(
-            "; ".join(_describe_summary(summary, self._clean) for summary in summaries), _TEXT
+            "; ".join(_describe_summary(summary, self._clean) for summary in summaries), _MAX_TEXT
         )
 
     def _clean(self, text: str) -> str:
@@ -148,7 +145,7 @@ class _CallSummary(NamedTuple):
     replaced: tuple[str, str] | None = None
 
 
-def describe_call(call: ToolCall, redact: Clean) -> str:
+def describe_call(call: ToolCall, redact: _Redact) -> str:
     """Describe a call in a few words; an edit by its old and new text."""
     return _describe_summary(_summarize_call(call), redact)
 
@@ -163,24 +160,24 @@ def _summarize_call(call: ToolCall) -> _CallSummary:
     return _CallSummary(_cut_command(call.tool), _cut_command(command_of(call.arguments)), edit)
 
 
-def _describe_summary(summary: _CallSummary, redact: Clean) -> str:
+def _describe_summary(summary: _CallSummary, redact: _Redact) -> str:
     if summary.replaced is None:
-        return f"`{shorten(redact(summary.command or summary.tool), _CALL)}`"
-    texts = (shorten(redact(text), _CALL // 2) for text in summary.replaced)
+        return f"`{shorten(redact(summary.command or summary.tool), _MAX_CALL)}`"
+    texts = (shorten(redact(text), _MAX_CALL // 2) for text in summary.replaced)
     return f"{_lemma(summary, redact)}: replace {' by '.join(f'`{text}`' for text in texts)}"
 
 
-def _lemma(summary: _CallSummary, redact: Clean) -> str:
+def _lemma(summary: _CallSummary, redact: _Redact) -> str:
     """Return the tool and command of a call; for a shell only the command."""
-    command, tool = (shorten(redact(text), _LEMMA) for text in (summary.command, summary.tool))
+    command, tool = (shorten(redact(text), _MAX_LEMMA) for text in (summary.command, summary.tool))
     return command if command and summary.tool in SHELLS else f"{tool} {command}".strip()
 
 
-def _store_latest(entries: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Store a value as the latest, and drop the oldest value if there are too many."""
+def store_latest(entries: OrderedDict[_Key, _Value], key: _Key, value: _Value, limit: int) -> None:
+    """Store a value as the latest, and drop the oldest value beyond the limit."""
     entries[key] = value
     entries.move_to_end(key)
-    if len(entries) > _MAX_OPEN:
+    if len(entries) > limit:
         entries.popitem(last=False)
 
 
@@ -194,7 +191,7 @@ def tail_of(text: str) -> str:
 
 
 def edited_files(call: ToolCall) -> list[str]:
-    """Return the files of an edit, also those of a patch."""
+    """Return the files of an edit or a patch."""
     patch_files = _PATCH_FILE.findall(command_of(call.arguments))
     names = (call.arguments.get(key) for key in ("file_path", "notebook_path", "path"))
     return patch_files or [name for name in names if isinstance(name, str) and name][:1]
@@ -202,7 +199,7 @@ def edited_files(call: ToolCall) -> list[str]:
 
 def command_of(arguments: Mapping[str, Any]) -> str:
     """Return the command, file or query that a call is about."""
-    values: Iterable[object] = (arguments.get(key) for key in _COMMANDS)
+    values: Iterable[object] = (arguments.get(key) for key in _COMMAND_KEYS)
     for value in values:
         if isinstance(value, list):
             return " ".join(map(str, value[-1:] if value[:2] == ["bash", "-lc"] else value))

@@ -1,4 +1,4 @@
-"""Read how each prompt of a transcript ended, from the transcript alone.
+"""Read the prompts of a transcript: what the agent did for each, and how it ended.
 
 Memory is bounded: long texts are cut. Texts are redacted before they are cut, so that no part of a
 secret is left.
@@ -6,7 +6,7 @@ secret is left.
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,42 +14,22 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.exchange.suite_report import printable
-from skillvault.exchange.transcripts.checks import (
-    Check,
-    find_deciding_check,
-    find_tool,
-    judge_check,
-)
-from skillvault.exchange.transcripts.commands import judge_command, last_failure, last_repair
-from skillvault.exchange.transcripts.events import (
-    Event,
-    Header,
-    Interruption,
-    Prompt,
-    Remark,
-    ToolCall,
-    ToolResult,
-)
-from skillvault.exchange.transcripts.extract import (
-    SHELLS,
-    Clean,
-    command_of,
-    describe_call,
-    edited_files,
-    tail_of,
-)
+from skillvault.exchange.transcripts import checks, events, extract
+from skillvault.exchange.transcripts.checks import Check
 from skillvault.exchange.transcripts.reader import Transcript, helper_files
 from skillvault.exchange.transcripts.subjects import continues_task
 from skillvault.model.next_words import read_reaction
 from skillvault.model.text.text import shorten
 
-_TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
-_COMMAND = 200  # characters of a command that is not a check
+_MAX_TASK, _MAX_REASONING, _MAX_CLAIM, _MAX_OUTPUT = 8000, 8000, 4000, 4000  # characters
+_MAX_COMMAND = 200  # characters of a command that is not a check
 _MAX_CHANGES = 5  # calls that are described for a prompt
 _MAX_OPEN, _MAX_ENTRIES = 500, 50  # calls without a result; skills, checks, commits of a prompt
-_EDITS = frozenset("Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split())
+_EDIT_TOOLS = frozenset(
+    "Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split()
+)
 # A shell command that changes files.
-_CHANGES = re.compile(
+_CHANGING_COMMAND = re.compile(
     r"(?:^|[;&|\n]\s*)(?:sed -i|perl -pi|tee|mv|cp|rm|mkdir|touch|patch|git (?:apply|checkout|reset"
     r"|revert|restore|stash|merge|rebase|rm|mv)|apply_patch|npm (?:i|install)\b|pip install)\b"
     r"|(?<![0-9&>])>{1,2}\s*(?!&|/dev/null)[\w./~$-]",
@@ -57,6 +37,7 @@ _CHANGES = re.compile(
 )
 _COMMIT_LINE = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] ", re.MULTILINE)
 _POLL_TOOL = "write_stdin"  # Codex's tool to ask about a running command
+SUBAGENTS = "subagents"  # the folder of a session's subagents
 _SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
 
 
@@ -67,8 +48,8 @@ class PromptRun(Struct, kw_only=True):
     the prompt, with the model that answered. `reasoning` holds the messages before the first
     change, `claim` the last message. `skills` are the skills that the agent read, `commits` the
     short ids of its commits. `changes` has a few words for each call that changed something,
-    `files` the number of edits of each file. `commands` are commands that are no checks, with None
-    in the place of a check. `next_words` is what the user typed afterwards (None for nothing), and
+    `files` the number of edits of each file. `commands` are the other commands, with None in the
+    place of a check. `next_words` is what the user typed afterwards (None for nothing), and
     corrections typed during the work. `next_attended` is True in an attended session, False for a
     script, None if unknown. `later_ids` are the ids of prompts that only continued the task.
     `is_stale`: something changed after the last check. `has_untried_changes`: something changed
@@ -79,7 +60,7 @@ class PromptRun(Struct, kw_only=True):
     text: str
     at: datetime | None
     message: str = ""
-    header: Header = field(default_factory=Header)
+    header: events.Header = field(default_factory=events.Header)
     ended_at: datetime | None = None
     remarks: list[str] = field(default_factory=list)
     claim: str = ""
@@ -114,141 +95,176 @@ class PromptRun(Struct, kw_only=True):
         Another command decides if it ran last and failed, or if it is repaired and there is no
         check. If the last command could not run, nothing decides.
         """
-        check = None if self.is_stale else find_deciding_check(self.checks)
+        check = None if self.is_stale else checks.find_deciding_check(self.checks)
         if self.has_untried_changes or (check is not None and not check.passed):
             return check
-        command = last_failure(self.commands) or check or last_repair(self.commands)
+        command = checks.last_failure(self.commands) or check or checks.last_repair(self.commands)
         return command if command and command.passed is not None else None
 
     @property
     def is_command(self) -> bool:
-        """True if a command that is no check decides how the prompt ended."""
+        """True if another command than a check decides how the prompt ended."""
         return self.check is not None and self.check not in self.checks
 
     @property
     def reasoning(self) -> str:
         """The messages before the first change; without a change, all but the last message."""
         remarks = [r for r in self.remarks if self.has_changed or r != self.claim]
-        return shorten_lines("\n".join(remarks), _REASONING)
+        return shorten_lines("\n".join(remarks), _MAX_REASONING)
 
 
 class _Call(Struct, frozen=True):
+    """A call of a tool that has no result yet."""
+
     tool: str
     command: str
     prompt: PromptRun
 
 
 class PromptTally:
-    """A collector of the work for a prompt, fed one event at a time."""
+    """Adds the events of a transcript to the record of their prompt, one at a time."""
 
-    def __init__(self, checks: Sequence[str], redact: Clean) -> None:
-        self._patterns = [re.compile(pattern) for pattern in checks]
+    def __init__(self, patterns: Sequence[str], redact: Callable[[str], str]) -> None:
+        self._patterns = [re.compile(pattern) for pattern in patterns]
         self._clean = redact
         self._calls: OrderedDict[str, _Call] = OrderedDict()
         self._running: OrderedDict[str, _Call] = OrderedDict()
 
-    def open_run(self, event: Prompt) -> PromptRun:
+    def open_run(self, event: events.Prompt) -> PromptRun:
         """Start the record of a new prompt."""
-        text = self._clean_text(event.text, _TASK)
+        text = self._clean_text(event.text, _MAX_TASK)
         return PromptRun(id=event.id, text=text, at=event.at, message=event.message)
 
-    def note_event(self, event: Event, run: PromptRun) -> None:
+    def note_event(self, event: events.Event, run: PromptRun) -> None:
         """Add an event to the record of its prompt; a new prompt may continue the task."""
         times = filter(None, (event.at, run.ended_at))  # a copy may have another order
         run.ended_at = max(times, default=None)
         match event:
-            case Remark(text=text) if text.strip():
-                run.claim = self._clean_text(text, _CLAIM)
-                if not run.has_changed and sum(map(len, run.remarks)) < _REASONING:
+            case events.Remark(text=text) if text.strip():
+                run.claim = self._clean_text(text, _MAX_CLAIM)
+                if not run.has_changed and sum(map(len, run.remarks)) < _MAX_REASONING:
                     run.remarks.append(run.claim)
-            case ToolCall():
+            case events.ToolCall():
                 self._begin_call(event, run)
-            case ToolResult():
+            case events.ToolResult():
                 self._finish_call(event)
-            case Interruption():
+            case events.Interruption():
                 run.is_interrupted = True
-            case Prompt(is_midway=True):
+            case events.Prompt(is_midway=True):
                 if read_reaction(event.typed_text, run.claim).is_correction:
                     run.add_words(event.typed_text, event.attended)
-            case Prompt(id=name):
+            case events.Prompt(id=name):
                 run.is_interrupted = False
                 run.later_ids += [name] if name else []
 
-    def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
-        command = command_of(call.arguments)
+    def read_subagent(self, path: Path) -> dict[str, list[Check]]:
+        """Read a subagent's file: prompt -> the checks that were run for it."""
+        commands: dict[str, str] = {}
+        checks_by_prompt: dict[str, list[Check]] = {}
+        for event in Transcript(path):
+            if (
+                isinstance(event, events.ToolCall)
+                and event.tool in extract.SHELLS
+                and len(commands) < _MAX_OPEN
+            ):
+                commands[event.id] = extract.command_of(event.arguments)
+            elif isinstance(event, events.ToolResult) and (event.running_name or event.is_refused):
+                commands.pop(event.id, None)  # only the parent sees its end, or it never began
+            elif (
+                isinstance(event, events.ToolResult)
+                and event.prompt
+                and event.id in commands
+                and (check := self._judge_check(commands.pop(event.id), event))
+            ):
+                earlier_checks = checks_by_prompt.get(event.prompt, ())
+                checks_by_prompt[event.prompt] = [*earlier_checks, check][-_MAX_ENTRIES:]
+        return checks_by_prompt
+
+    def _begin_call(self, call: events.ToolCall, run: PromptRun) -> None:
+        command = extract.command_of(call.arguments)
         running_call = self._running.get(str(call.arguments.get("session_id")))
         polled_call = running_call if call.tool == _POLL_TOOL else None
-        _store_call(self._calls, call.id, polled_call or _Call(call.tool, command, run))
-        if call.tool in _EDITS or (call.tool in SHELLS and _CHANGES.search(command)):
+        latest_call = polled_call or _Call(call.tool, command, run)
+        extract.store_latest(self._calls, call.id, latest_call, _MAX_OPEN)
+        if call.tool in _EDIT_TOOLS or (
+            call.tool in extract.SHELLS and _CHANGING_COMMAND.search(command)
+        ):
             run.has_changed = True
             run.is_stale = bool(run.checks)
             run.has_untried_changes = True
             if len(run.changes) < _MAX_CHANGES:
-                run.changes.append(describe_call(call, self._clean))
-            for file in edited_files(call) if call.tool in _EDITS else ():
+                run.changes.append(extract.describe_call(call, self._clean))
+            for file in extract.edited_files(call) if call.tool in _EDIT_TOOLS else ():
                 if file in run.files or len(run.files) < _MAX_ENTRIES:
                     run.files[file] = run.files.get(file, 0) + 1
         skill = _find_skill(call, command)
         if skill and skill not in run.skills and len(run.skills) < _MAX_ENTRIES:
             run.skills.append(skill)
 
-    def _finish_call(self, result: ToolResult) -> None:
+    def _finish_call(self, result: events.ToolResult) -> None:
         call = self._calls.pop(result.id, None) or self._running.pop(result.id, None)
-        if call is None or call.tool not in SHELLS or result.refused:
+        if call is None or call.tool not in extract.SHELLS or result.is_refused:
             return
-        if result.running:
-            _store_call(self._running, result.running, call)
+        if result.running_name:
+            extract.store_latest(self._running, result.running_name, call, _MAX_OPEN)
             return
         run = call.prompt
-        tool = find_tool(call.command, self._patterns)
-        if tool:
-            output = shorten_lines(self._clean_text(tail_of(result.text), None), _OUTPUT)
-            command = self._clean_text(call.command, _TASK)
-            check = judge_check(command, tool, output, code=result.exit_code, at=result.at)
+        if check := self._judge_check(call.command, result):
             run.checks = [*run.checks, check][-_MAX_ENTRIES:]
             run.commands.append(None)
             run.is_stale = run.has_untried_changes = False
-        elif attempt := judge_command(call.command, tail_of(result.text), result.exit_code):
+        elif attempt := checks.judge_command(
+            call.command, extract.tail_of(result.text), result.exit_code
+        ):
             run.commands.append(self._clean_command(attempt))
             run.has_untried_changes = False
         run.commands = run.commands[-_MAX_ENTRIES:]
         if "git commit" in call.command and not result.is_error and len(run.commits) < _MAX_ENTRIES:
             run.commits += _COMMIT_LINE.findall(result.text)[:1]
 
+    def _judge_check(self, command: str, result: events.ToolResult) -> Check | None:
+        """Judge the run of a check; None for another command."""
+        tool = checks.find_tool(command, self._patterns)
+        if tool is None:
+            return None
+        output = self._clean_output(extract.tail_of(result.text))
+        clean_command = self._clean_text(command, _MAX_TASK)
+        return checks.judge_check(clean_command, tool, output, code=result.exit_code, at=result.at)
+
     def _clean_command(self, command: Check) -> Check:
-        output = (
-            "" if command.passed else shorten_lines(self._clean_text(command.output, None), _OUTPUT)
+        output = "" if command.passed else self._clean_output(command.output)
+        return replace(
+            command, command=self._clean_text(command.command, _MAX_COMMAND), output=output
         )
-        return replace(command, command=self._clean_text(command.command, _COMMAND), output=output)
 
-    def _clean_text(self, text: str, size: int | None) -> str:
-        cleaned = self._clean(printable(text))
-        return cleaned if size is None else shorten_lines(cleaned, size, from_start=True)
+    def _clean_output(self, text: str) -> str:
+        return shorten_lines(self._clean(printable(text)), _MAX_OUTPUT)
 
-
-def _store_call(calls: OrderedDict[str, _Call], name: str, call: _Call) -> None:
-    """Store an unfinished call, and drop the oldest if there are too many."""
-    calls[name] = call
-    if len(calls) > _MAX_OPEN:
-        calls.popitem(last=False)
+    def _clean_text(self, text: str, size: int) -> str:
+        return shorten_lines(self._clean(printable(text)), size, from_start=True)
 
 
 class PromptReader:
     """The prompts of one transcript, to be read once; `header` is that of the `Transcript`."""
 
-    def __init__(self, path: Path, checks: Sequence[str], redact: Clean) -> None:
+    def __init__(self, path: Path, patterns: Sequence[str], redact: Callable[[str], str]) -> None:
         """Raise BadInputError for a file that no known client wrote."""
         self.transcript = Transcript(path)
         self.header = self.transcript.header
-        self._tally = PromptTally(checks, redact)
-        self._subagent_checks = _read_subagents(path, checks, redact)
+        self._tally = PromptTally(patterns, redact)
+        folder = path.with_suffix("") / SUBAGENTS
+        files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else helper_files(path)
+        self._subagent_checks: dict[str, list[Check]] = {}
+        for file in files:
+            for prompt, new_checks in self._tally.read_subagent(file).items():
+                self._subagent_checks.setdefault(prompt, []).extend(new_checks)
 
     def __iter__(self) -> Iterator[PromptRun]:
         """Yield each prompt when it is complete, without the lines of repeated prompts."""
         current: PromptRun | None = None
         messages: set[str] = set()
         for event in self.transcript:
-            if not isinstance(event, Prompt) or event.is_midway:
+            if not isinstance(event, events.Prompt) or event.is_midway:
                 if current is not None:
                     self._tally.note_event(event, current)
                     current.header.model = self.header.model
@@ -270,7 +286,7 @@ class PromptReader:
         if current is not None:
             yield self._add_subagent_checks(current)
 
-    def _open_run(self, event: Prompt) -> PromptRun:
+    def _open_run(self, event: events.Prompt) -> PromptRun:
         run = self._tally.open_run(event)
         run.header = replace(self.header)
         return run
@@ -278,53 +294,20 @@ class PromptReader:
     def _add_subagent_checks(self, run: PromptRun) -> PromptRun:
         """Add the checks of subagents with their own files."""
         ids = (run.id or "", *run.later_ids)
-        side_runs = [check for name in ids for check in self._subagent_checks.pop(name, [])]
-        if side_runs:
-            all_checks = sorted((*run.checks, *side_runs), key=lambda c: (c.at is not None, c.at))
+        new_checks = [check for name in ids for check in self._subagent_checks.pop(name, [])]
+        if new_checks:
+            all_checks = sorted((*run.checks, *new_checks), key=lambda c: (c.at is not None, c.at))
             run.checks = all_checks[-_MAX_ENTRIES:]
         return run
 
 
-def read_side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
-    """Read a subagent's file: prompt -> the checks that were run for it."""
-    reader = Transcript(path)
-    patterns = [re.compile(pattern) for pattern in checks]
-    calls: dict[str, str] = {}
-    runs: dict[str, list[Check]] = {}
-    for event in reader:
-        if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _MAX_OPEN:
-            calls[event.id] = command_of(event.arguments)
-        elif isinstance(event, ToolResult) and (event.running or event.refused):
-            calls.pop(event.id, None)  # only the parent sees its end, or it never began
-        elif isinstance(event, ToolResult) and event.prompt and event.id in calls:
-            command = calls.pop(event.id)
-            if tool := find_tool(command, patterns):
-                output = shorten_lines(clean(printable(tail_of(event.text))), _OUTPUT)
-                check = judge_check(clean(command), tool, output, code=event.exit_code, at=event.at)
-                runs[event.prompt] = [*runs.get(event.prompt, ()), check][-_MAX_ENTRIES:]
-    return runs
-
-
-def _read_subagents(path: Path, checks: Sequence[str], redact: Clean) -> dict[str, list[Check]]:
-    folder = path.with_suffix("") / SUBAGENTS
-    files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else helper_files(path)
-    runs: dict[str, list[Check]] = {}
-    for file in files:
-        for prompt, new_checks in read_side_checks(file, checks, redact).items():
-            runs.setdefault(prompt, []).extend(new_checks)
-    return runs
-
-
-SUBAGENTS = "subagents"  # the folder of a session's subagents
-
-
-def _find_skill(call: ToolCall, command: str) -> str | None:
+def _find_skill(call: events.ToolCall, command: str) -> str | None:
     """Find the skill that a call reads, by the Skill tool or by its SKILL.md."""
     if call.tool == "Skill":
         name = call.arguments.get("skill") or call.arguments.get("command")
         return str(name).rpartition(":")[2].lstrip("/") if isinstance(name, str) else None
-    reads = call.tool == "Read" or call.tool in SHELLS
-    match = _SKILL_FILE.search(command) if reads and not _CHANGES.search(command) else None
+    reads = call.tool == "Read" or call.tool in extract.SHELLS
+    match = _SKILL_FILE.search(command) if reads and not _CHANGING_COMMAND.search(command) else None
     return match[1] if match else None
 
 

@@ -1,4 +1,4 @@
-"""A transcript as a stream of events: a line at a time, however long the file is."""
+"""Read a transcript as a stream of events, a line at a time, however long the file is."""
 
 import re
 from collections import Counter
@@ -10,18 +10,17 @@ from typing import Any
 
 import msgspec
 
-from skillvault.exchange.source_file import name_of, open_regular, unreadable_error
+from skillvault.exchange.source_file import file_label, open_regular, unreadable_error
 from skillvault.exchange.transcripts.claude_code import ClaudeCodeLines
 from skillvault.exchange.transcripts.codex import CodexLines
 from skillvault.exchange.transcripts.events import Event, Header
-from skillvault.exchange.transcripts.words import words_of
 from skillvault.model.errors import BadInputError
 
 MAX_LINE_BYTES = 8 * 1024 * 1024  # bytes of a line that is read
 COMPRESSED = (".jsonl.zst", ".jsonl.gz")  # endings of transcripts that are not read
-_TYPE = "type "
+_TYPE_PREFIX = "type "
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# The first key of a line, by which a line is found that begins within a truncated one.
+# The first key of a line; it finds a line that begins within a truncated line.
 _LINE_START = re.compile(rb'\{"(?:parentUuid|timestamp|type|sessionId|uuid|ordinal)":')
 _MAX_STARTS = 20
 _ESCAPE = re.compile(
@@ -30,7 +29,7 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _SESSION_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-_MAX_HEAD_LINES = 50  # lines by which a client is known
+_MAX_HEAD_LINES = 50  # lines that are read to recognize a client
 _Lines = ClaudeCodeLines | CodexLines
 _CLIENTS: tuple[type[_Lines], ...] = (ClaudeCodeLines, CodexLines)
 
@@ -48,7 +47,7 @@ class Transcript:
         session = _SESSION_NAME.search(path.stem)
         self.header = Header(session=session[0] if session else None)
         self._lines = _find_client(path, start)(self.header)
-        self.client = self._lines.client
+        self.client = self._lines.words.client
         self.unread: Counter[str] = Counter()
         self.position = 0  # bytes that are read
 
@@ -60,28 +59,24 @@ class Transcript:
                 continue
             events = self._lines.events_of(line)
             if events is None:
-                self.unread[f"{_TYPE}{_line_type(line)!r}"] += 1
+                self.unread[f"{_TYPE_PREFIX}{_line_type(line)!r}"] += 1
             else:
                 yield from events
 
     @property
     def unknown_version(self) -> str:
         """Return a sentence about the client's version if lines of unknown types were read."""
-        is_unknown = any(kind.startswith(_TYPE) for kind in self.unread)
-        return words_of(self.client).describe_unknown(self.header.version) if is_unknown else ""
+        is_unknown = any(kind.startswith(_TYPE_PREFIX) for kind in self.unread)
+        return self._lines.words.describe_unknown(self.header.version) if is_unknown else ""
 
     def _advance(self, size: int) -> None:
         self.position += size
 
 
 def client_of(path: Path, start: int = 0) -> str | None:
-    """Find the client that wrote a file; None for a file that is not a transcript."""
-    for line in islice(_read_lines(path, start=start), _MAX_HEAD_LINES):
-        if isinstance(line, dict):
-            for client in _CLIENTS:
-                if client.is_line(line):
-                    return client.client
-    return None
+    """Return the client that wrote a file; None for a file that is not a transcript."""
+    client = _recognize_client(path, start)
+    return client.words.client if client else None
 
 
 def helper_files(path: Path) -> tuple[Path, ...]:
@@ -108,21 +103,27 @@ def _helpers_by_parent(folder: Path, _changed_at: int) -> Mapping[str, tuple[Pat
 
 
 def _find_client(path: Path, start: int) -> type[_Lines]:
-    name = client_of(path, start)
-    for client in _CLIENTS:
-        if name == client.client:
-            return client
+    if client := _recognize_client(path, start):
+        return client
     if path.name.endswith(COMPRESSED):
         tool = "zstd -d" if path.suffix == ".zst" else "gunzip"
         raise BadInputError(
-            f"{name_of(path)}: a compressed file; unpack it with `{tool} {path.name}` first",
+            f"{file_label(path)}: a compressed file; unpack it with `{tool} {path.name}` first",
             code="wrong-type",
         )
     raise BadInputError(
-        f"{name_of(path)}: no transcript of Claude Code or Codex; give the .jsonl file that the "
+        f"{file_label(path)}: no transcript of Claude Code or Codex; give the .jsonl file that the "
         "client wrote",
         code="wrong-type",
     )
+
+
+def _recognize_client(path: Path, start: int) -> type[_Lines] | None:
+    for line in islice(_read_lines(path, start=start), _MAX_HEAD_LINES):
+        for client in _CLIENTS:
+            if isinstance(line, dict) and client.is_line(line):
+                return client
+    return None
 
 
 def _line_type(line: dict[str, Any]) -> str:

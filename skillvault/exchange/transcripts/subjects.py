@@ -1,4 +1,4 @@
-"""The subject of a prompt: the action that was asked for, and the target that it is about.
+"""Find the subject of a prompt: the requested action, and the target, such as a file.
 
 The action comes from the requests of the task. The target comes from names in the task, else from
 the edited files. The folder, the branch and the model are common to all prompts, so they are never
@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from skillvault.model.lazy import regex
 
 _FLAGS = re.IGNORECASE
-_OPENING = 1000  # characters of a prompt in which its subject is looked for
-_OTHER = "work"
-_MOST = 60  # characters of a target
+_MAX_OPENING = 1000  # characters of a prompt in which its subject is searched
+_OTHER_ACTION = "work"
+_MAX_TARGET = 60  # characters
 
 # ── actions ──────────────────────────────────────────────────────────────────────────
 
@@ -40,16 +40,18 @@ _VERBS: Mapping[str, str] = {
     r"|profile|measure|run|try|start|execute|walk|give|show me|what|why|how|where|which|who"
     r"|is|are|does|do|did|has|was",
 }
-_VERB = tuple((name, re.compile(rf"(?:{cue})\b(?!['’])", _FLAGS)) for name, cue in _VERBS.items())
-# Requests that only look, or that follow another one: any other of the same prompt counts first.
-_WEAK = frozenset({"review", "commit", "change"})
+_VERB_CUES = tuple(
+    (name, re.compile(rf"(?:{cue})\b(?!['’])", _FLAGS)) for name, cue in _VERBS.items()
+)
+# Actions that only look or follow another action: any other action of the prompt counts first.
+_WEAK_ACTIONS = frozenset({"review", "commit", "change"})
 _QUESTION = regex(
     r"\s*(?:(?:can|could|would) you (?:please )?(?:explain|tell me|describe|see why|find out)"
     r"|what|why|how (?!about)|where|which|who|when|is there|are there|do we|does|did"
     r"|explain|describe)\b",
     _FLAGS,
 )
-# What a request may be phrased with.
+# The words with which a request may begin.
 _LEAD = regex(
     r"(?:[\W_]+|(?:please|pls|plz|kindly|can|could|would|will|you|we|i|i'd|i’d|i'll|we'll|like|love"
     r"|want|wanna|need|needs|must|should|have|to|let's|let’s|lets|me|us|now|also|first|then|next"
@@ -91,9 +93,9 @@ _OBJECTS = (
     ),
     ({"add"}, r"\w+ (?:an?|the|another) (?:\w+ )?migrations?\b", "migrate"),
 )
-_OBJECT = tuple((verbs, regex(cue, _FLAGS), action) for verbs, cue, action in _OBJECTS)
+_OBJECT_CUES = tuple((verbs, regex(cue, _FLAGS), action) for verbs, cue, action in _OBJECTS)
 # A word that is a verb elsewhere, as the subject of a sentence: "export fails".
-_NO_REQUEST = regex(
+_SUBJECT_VERB = regex(
     r"\s+(?:\w+\s+)?(?:is|are|was|were|fails?|failed|do|does|doesn|did|crash\w*|hangs?|broke|breaks"
     r"|shows|has|keeps|still|never|takes?|took|runs|ran|now|again|works?)\b",
     _FLAGS,
@@ -113,17 +115,17 @@ _SYMPTOM = regex(
     r"|\w(?:Error|Exception)\b|\bpass again\b|\bshould (?:pass|work|compile)\b",
     _FLAGS,
 )
-_SLOW = regex(r"\b(?:slow|takes? (?:too long|forever|\d+ ?(?:s|sec\w*|min\w*)\b))", _FLAGS)
-_PAST = re.compile(r"(?:I |we )?(\w{2,}ed)\b", _FLAGS)
+_SLOWNESS = regex(r"\b(?:slow|takes? (?:too long|forever|\d+ ?(?:s|sec\w*|min\w*)\b))", _FLAGS)
+_PAST_VERB = re.compile(r"(?:I |we )?(\w{2,}ed)\b", _FLAGS)
 _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
 
 
 def action_of(task: str) -> str:
     """Return the action that a task asks for, one of a few fixed words."""
-    text = _CODE_BLOCK.sub(" ", task)[:_OPENING]
+    text = _CODE_BLOCK.sub(" ", task)[:_MAX_OPENING]
     clauses = list(_requests(text))
     requests = [action for action in clauses if action]
-    specific = [action for action in requests if action not in _WEAK]
+    specific = [action for action in requests if action not in _WEAK_ACTIONS]
     if specific[:1] == ["test"] and "fix" in specific:
         return "fix"  # the test is to show the bug
     if specific:
@@ -132,18 +134,18 @@ def action_of(task: str) -> str:
         return "change"
     is_question = bool(_QUESTION.match(_strip_lead(text)))
     if not is_question and (_SYMPTOM.search(text) or _ERROR.search(text)):
-        return "optimize" if _SLOW.search(text) else "fix"
-    return requests[0] if requests else "review" if is_question else _OTHER
+        return "optimize" if _SLOWNESS.search(text) else "fix"
+    return requests[0] if requests else "review" if is_question else _OTHER_ACTION
 
 
 def action_of_deed(deed: str) -> str:
     """Return the action of a deed told in the past, such as `I raised the timeout`."""
-    verb = _PAST.match(deed)
+    verb = _PAST_VERB.match(deed)
     if verb:
         object_text = deed[verb.end() :]
         # `raised`, `added` and `dropped` lose one, two and three letters.
         actions = [action_of(verb[1][:-count] + object_text) for count in (1, 2, 3)]
-        return next((action for action in actions if action != _OTHER), _OTHER)
+        return next((action for action in actions if action != _OTHER_ACTION), _OTHER_ACTION)
     return action_of(deed)
 
 
@@ -165,12 +167,14 @@ def _strip_lead(clause: str) -> str:
 
 
 def _verb_action(request: str) -> str | None:
-    for name, cue in _VERB:
+    for name, cue in _VERB_CUES:
         match = cue.match(request)
         tail = request[match.end() :] if match else ""
-        if match and (name in _WEAK or not _NO_REQUEST.match(tail)):
+        if match and (name in _WEAK_ACTIONS or not _SUBJECT_VERB.match(tail)):
             objects = (
-                action for verbs, cue, action in _OBJECT if name in verbs and cue.match(request)
+                action
+                for verbs, cue, action in _OBJECT_CUES
+                if name in verbs and cue.match(request)
             )
             return next(objects, name)
     return None
@@ -182,7 +186,7 @@ _OPENERS = (
     r"(?:(?:ok|okay|yes|yep|yeah|sure|please|pls|alright|right|great|good|fine|perfect|now|and|then"
     r"|so|just|you can|can you|could you|ja|dann|bitte|sí|si|oui)\b[,.!]*\s*)*"
 )
-_GO_ON = (
+_CONTINUATION_WORDS = (
     r"(?:continue|go on|go ahead|go for it|carry on|keep (?:going|at it|working)|proceed|resume"
     r"|do (?:it|that|so)|(?:finish|complete)(?: (?:it|that|this|up|the (?:rest|job|task|work)))?"
     r"|try (?:it )?(?:again|once more)|one more time|next step|the rest|pick up where you left off"
@@ -191,9 +195,9 @@ _GO_ON = (
     r"(?: (?:please|with (?:it|that|this|the (?:rest|task|plan|work))|then|now|from there|bitte|吧"
     r"|the (?:task|work)|where you left off|until (?:it|they|the \w+|all|everything) .{1,40}))*"
 )
-# Words that ask to go on with the same task, alone in a prompt.
+# A prompt that only asks to go on with the task.
 _CONTINUATION = regex(
-    rf"\W*(?:{_OPENERS}{_GO_ON}"
+    rf"\W*(?:{_OPENERS}{_CONTINUATION_WORDS}"
     r"|(?:yes|yep|yeah|sure|ja|sí|oui|y)(?:[,.! ]+(?:please|do|bitte|por favor))?)\W*",
     _FLAGS,
 )
@@ -226,20 +230,20 @@ def continues_task(text: str, task: str, *, is_interrupted: bool) -> bool:
 
 _NAME = r"@?[A-Za-z][\w-]*(?:[./][\w-]+)*"
 _VERSION = r"v?\d+(?:\.\w+)*"
-_TO = r"(?:\s*(?:==|>=|~=|@|\^)\s*|\s+(?:(?:from|to|version|v)\s+){0,2})"
-_CHANGED = (
+_VERSION_SEPARATOR = r"(?:\s*(?:==|>=|~=|@|\^)\s*|\s+(?:(?:from|to|version|v)\s+){0,2})"
+_UPGRADE = (
     r"(?:upgrad|updat|downgrad|bump|migrat|switch|port|mov|convert|transition|pin|install|add)"
     r"(?:e|es|ed|ing|ion|ions|ping|ning|s|ted|ting)?"
 )
 # A package: after the verb, or before a version.
 _PACKAGE = (
     regex(
-        rf"\b{_CHANGED}\b[^.;:!?\n]{{0,60}}?\bfrom {_NAME}(?: {_VERSION})? to (?P<name>{_NAME})",
+        rf"\b{_UPGRADE}\b[^.;:!?\n]{{0,60}}?\bfrom {_NAME}(?: {_VERSION})? to (?P<name>{_NAME})",
         _FLAGS,
     ),
     regex(
-        rf"\b{_CHANGED}(?:\s+(?:of|to|from|all|the|our|we|it|over|up|on))*\s+(?P<name>{_NAME})"
-        rf"(?={_TO}{_VERSION}\b|\s+(?:package|library|dependency)\b)",
+        rf"\b{_UPGRADE}(?:\s+(?:of|to|from|all|the|our|we|it|over|up|on))*\s+(?P<name>{_NAME})"
+        rf"(?={_VERSION_SEPARATOR}{_VERSION}\b|\s+(?:package|library|dependency)\b)",
         _FLAGS,
     ),
     regex(
@@ -250,7 +254,7 @@ _PACKAGE = (
     regex(rf"(?P<name>{_NAME})(?:@|==|>=|~=|\s+v?)\d+\.\d+(?:\.\w+)*\b", _FLAGS),
 )
 # Words at the place of a package that name none.
-_NO_PACKAGE = frozenset(
+_NO_PACKAGE_WORDS = frozenset(
     "a an all and any are be by code database db dependencies dependency deps everything file files"
     " for from http in is it latest lib libraries library max min new node_modules of on our over"
     " package packages page python's release schema server step tests the them this timeout to up"
@@ -309,7 +313,7 @@ def target_of(
     `files` counts the edits of each file, `error` is the output of a failed check, `tool` the
     check that ran last.
     """
-    text = _CODE_BLOCK.sub(" ", task)[:_OPENING]
+    text = _CODE_BLOCK.sub(" ", task)[:_MAX_OPENING]
     return (
         _package(text)
         or _first(_ENDPOINT, text.removeprefix("/"), "")
@@ -320,7 +324,7 @@ def target_of(
         or _first(_ERROR, error, "")
         or _first(_TOOL, text, "").lower()
         or tool
-    )[:_MOST] or None
+    )[:_MAX_TARGET] or None
 
 
 def _first(pattern: re.Pattern[str], text: str, group: str) -> str:
@@ -332,7 +336,7 @@ def _package(text: str) -> str:
     for pattern in _PACKAGE:
         for match in pattern.finditer(text):
             name = match["name"].rstrip(".,")
-            if name.casefold() not in _NO_PACKAGE and not _FILE.fullmatch(name):
+            if name.casefold() not in _NO_PACKAGE_WORDS and not _FILE.fullmatch(name):
                 return name.casefold()
     return ""
 
@@ -342,7 +346,7 @@ def _code_name(text: str) -> str:
     return (match["quoted"] or match["plain"]) if match else ""
 
 
-def most_edited(files: Mapping[str, int], *, with_tests: bool = False) -> str:
+def most_edited(files: Mapping[str, int], *, with_tests: bool) -> str:
     """Return the name of the most edited file, the first of equals.
 
     Tests and manifests count only if nothing else was edited.

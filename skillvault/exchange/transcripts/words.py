@@ -1,11 +1,10 @@
-"""The words of the clients' formats: a table for each client, with the versions that used them.
+"""List the words of the clients' formats, with the versions that used them: a table a client.
 
 A use is the meaning of a word for the readers. If a use ends in "pattern", its text is a regular
 expression; otherwise texts are compared as they are.
 """
 
 import re
-from functools import cache
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -159,11 +158,7 @@ CODEX = ClientWords(
         ),
         Word("client text pattern", r"# AGENTS", "0.169.0"),
         Word("interruption", "<turn_aborted", "0.169.0"),
-        Word(
-            "exit code pattern",
-            r"^(?:Process exited with code|Exit code:) (-?\d+)$",
-            "0.169.0",
-        ),
+        Word("exit code pattern", r"^(?:Process exited with code|Exit code:) (-?\d+)$", "0.169.0"),
         Word("running pattern", r"^Process running with session ID (\d+)$", "0.169.0"),
         Word("output pattern", r"^Output:\n", "0.169.0"),
         Word("refusal pattern", r"\b(?:rejected by (?:the )?user|aborted by user)\b", "0.169.0"),
@@ -171,9 +166,3 @@ CODEX = ClientWords(
 )
 
 CLIENT_WORDS = (CLAUDE_CODE, CODEX)
-
-
-@cache
-def words_of(client: str) -> ClientWords:
-    """Return the words of a client."""
-    return next(words for words in CLIENT_WORDS if words.client == client)

@@ -86,4 +86,4 @@ def test_each_section_and_item_of_other_peoples_documents_comes_in_or_is_named()
     ],
 )
 def test_a_comment_in_code_is_text(text: str) -> None:
-    assert documents.clean(f"## Style\n\n{text}<!-- away -->") == f"## Style\n\n{text}"
+    assert documents.clean_text(f"## Style\n\n{text}<!-- away -->") == f"## Style\n\n{text}"

@@ -183,7 +183,7 @@ def _connect(  # noqa: PLR0913 (click hands a command one argument an option)
         setups.carry_out(client, options, changes, removes=removes)
         if vault and not removes:
             _complete(vault, client, options, judge=judge, imports=imports)
-    _say_end(client, changes, dry=dry, removes=removes)
+    _say_end(client, changes, project, dry=dry, removes=removes)
     if vault and removes:
         _say_watcher(vault)
     if any(change.trouble for change in changes):
@@ -268,14 +268,21 @@ def _offer_sessions(
 ) -> None:
     """Offer to read the sessions of the project, or of all projects."""
     project, rules = options.project, vault.store.head().policy.hook
-    words = ["skillvault", "setup", client, "--vault", str(options.vault), "--import"]
-    words += ["--project", str(project)] if project else ["--user"]
+    words = [*_command_of(client, project), "--vault", str(options.vault), "--import"]
     words += ["--domain", options.domain] if options.domain else []
     words += ["--shared"] * options.is_shared + ["--link"] * options.links
     domain_in = partial(domain_of, patterns=rules.domains, default=options.domain)
     groups = find_new_sessions(vault.store.head().outcomes, domain_in, project)
     scope = "in this project" if project else "in all of your projects"
     offer_sessions(vault, groups, scope, words, imports=imports)
+
+
+def _command_of(client: str, project: Path | None) -> list[str]:
+    """Return the command that sets up a client in a project, or in all of a user's."""
+    if project is None:
+        return ["skillvault", "setup", client, "--user"]
+    scope = [] if project == Path.cwd() else ["--project", str(project)]
+    return ["skillvault", "setup", client, *scope]
 
 
 def _complete(
@@ -351,7 +358,9 @@ def _say_left(problems: list[Problem]) -> None:
         say(f"left as it is: {problem.path}: {problem.message}")
 
 
-def _say_end(client: str, changes: list[FileChange], *, dry: bool, removes: bool) -> None:
+def _say_end(
+    client: str, changes: list[FileChange], project: Path | None, *, dry: bool, removes: bool
+) -> None:
     count = sum(not change.trouble for change in changes)
     files = f"{count} file{'s' * (count != 1)}"
     if dry:
@@ -361,6 +370,7 @@ def _say_end(client: str, changes: list[FileChange], *, dry: bool, removes: bool
     elif removes:
         say(f"{files} put back")
     else:
-        say(f"{files} changed; start {client} anew, `skillvault setup {client} --remove` undoes it")
+        undo = shlex.join([*_command_of(client, project), "--remove"])
+        say(f"{files} changed; start {client} anew, `{undo}` undoes it")
         if client == "codex":
             say("in codex, trust the project and, by /hooks, its hooks")

@@ -327,7 +327,8 @@ def test_with_user_it_is_the_home_that_changes(vault: Vault) -> None:
     home = Path.home()
     before = tree(home)
     for client in CLIENTS:
-        assert run(vault, client, "--user").exit_code == 0
+        done = run(vault, client, "--user")
+        assert f"`skillvault setup {client} --user --remove` undoes it" in done.stderr
     assert (home / ".claude/settings.json").exists()
     assert (home / ".codex/hooks.json").exists()
     for client in CLIENTS:

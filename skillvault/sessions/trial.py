@@ -98,7 +98,7 @@ def find_new_sessions(
         for path in group.files:
             header = _read_header(path)
             folder, session = Path(header.cwd or ""), header.session or path.stem
-            if folder.is_absolute() and (project is None or _is_in(folder, project)):
+            if folder.is_absolute() and (project is None or _contains(project, folder)):
                 root = project_of(folder)
                 is_known[root] = is_known.get(root) or bool(outcomes.by_session(session, "local"))
                 rows.append((group.client, folder, root, path, session))
@@ -111,7 +111,7 @@ def find_new_sessions(
     ]
 
 
-def _is_in(folder: Path, project: Path) -> bool:
+def _contains(project: Path, folder: Path) -> bool:
     return folder.resolve().is_relative_to(project.resolve())
 
 

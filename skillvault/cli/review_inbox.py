@@ -36,17 +36,17 @@ from skillvault.vault.files import layout
 Item = TypeVar("Item", Correction, Fact)
 
 # The keys of each screen: the key, its name in the line of keys, and a sentence for `?`.
-_LATER = ("l", "later", "leave it for another time")
-_HELP = ("?", "help", "show these keys")
-_QUIT = ("q", "quit", "end the review; what you decided is committed already")
+_COMMON_KEYS = (
+    ("l", "later", "leave it for another time"),
+    ("?", "help", "show these keys"),
+    ("q", "quit", "end the review; what you decided is committed already"),
+)
 _SKILL_KEYS = (
     ("a", "approve", "serve it from now on; an edit is committed with it"),
     ("r", "reject", "say why; it is not proposed again"),
     ("e", "edit", "open it in your editor"),
-    _LATER,
     ("o", "open", "show all of it, and the outcomes behind it"),
-    _HELP,
-    _QUIT,
+    *_COMMON_KEYS,
 )
 _SKILLS_KEYS = (
     ("space", "select", "select it; a and r then decide about all selected ones"),
@@ -57,17 +57,13 @@ _FACT_KEYS = (
     ("k", "keep", "keep it for another period"),
     ("e", "word it anew", "type the fact as it should be, and keep that"),
     ("r", "retire", "say why; it goes with its older versions"),
-    _LATER,
-    _HELP,
-    _QUIT,
+    *_COMMON_KEYS,
 )
 _RULE_KEYS = (
     ("a", "approve", "every agent gets the rule from now on"),
     ("r", "reject", "say why; it is not proposed again"),
     ("e", "word it anew", "type the rule as it should be, and approve that"),
-    _LATER,
-    _HELP,
-    _QUIT,
+    *_COMMON_KEYS,
 )
 KEYS, MANY_KEYS, FACT_KEYS, RULE_KEYS = (
     "   ".join(f"{key} {name}" for key, name, _ in keys)

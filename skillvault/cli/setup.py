@@ -183,7 +183,7 @@ def _connect(  # noqa: PLR0913 (click hands a command one argument an option)
         setups.carry_out(client, options, changes, removes=removes)
         if vault and not removes:
             _complete(vault, client, options, judge=judge, imports=imports)
-    _say_end(client, changes, dry=dry, removes=removes)
+    _say_end(client, changes, options, dry=dry, removes=removes)
     if vault and removes:
         _say_watcher(vault)
     if any(change.trouble for change in changes):
@@ -230,12 +230,11 @@ def _print_change(change: FileChange, *, removes: bool, verbose: bool) -> None:
     elif verbose:
         echo_diff(change.diff.splitlines())
     else:
-        verb = "removes" if removes or not change.content else "adds"
-        content = change.content or "what an earlier setup added"
-        note = " (a new file)" * (change.before is None) + " (and the file)" * (
-            change.after is None
-        )
-        echo(f"{change.path}: {verb} {content}{note}")
+        verb = "removes" if removes or not change.summary else "adds"
+        summary = change.summary or "what an earlier setup added"
+        is_new, is_gone = change.before is None, change.after is None
+        note = " (a new file)" * is_new + " (and the file)" * is_gone
+        echo(f"{change.path}: {verb} {summary}{note}")
 
 
 def _agrees(changes: Sequence[FileChange]) -> bool:
@@ -268,14 +267,23 @@ def _offer_sessions(
 ) -> None:
     """Offer to read the sessions of the project, or of all projects."""
     project, rules = options.project, vault.store.head().policy.hook
-    words = ["skillvault", "setup", client, "--vault", str(options.vault), "--import"]
-    words += ["--project", str(project)] if project else ["--user"]
+    words = [*_command_of(client, options), "--vault", str(options.vault), "--import"]
     words += ["--domain", options.domain] if options.domain else []
-    words += ["--shared"] * options.is_shared + ["--link"] * options.links
+    words += ["--link"] * options.links
     domain_in = partial(domain_of, patterns=rules.domains, default=options.domain)
     groups = find_new_sessions(vault.store.head().outcomes, domain_in, project)
     scope = "in this project" if project else "in all of your projects"
     offer_sessions(vault, groups, scope, words, imports=imports)
+
+
+def _command_of(client: str, options: SetupOptions) -> list[str]:
+    """Return the command that sets up a client in a project, or in all of a user's."""
+    scope = ["--shared"] * options.is_shared
+    if options.project is None:
+        scope = ["--user"]
+    elif options.project != Path.cwd():
+        scope += ["--project", str(options.project)]
+    return ["skillvault", "setup", client, *scope]
 
 
 def _complete(
@@ -351,7 +359,9 @@ def _say_left(problems: list[Problem]) -> None:
         say(f"left as it is: {problem.path}: {problem.message}")
 
 
-def _say_end(client: str, changes: list[FileChange], *, dry: bool, removes: bool) -> None:
+def _say_end(
+    client: str, changes: list[FileChange], options: SetupOptions, *, dry: bool, removes: bool
+) -> None:
     count = sum(not change.trouble for change in changes)
     files = f"{count} file{'s' * (count != 1)}"
     if dry:
@@ -361,6 +371,7 @@ def _say_end(client: str, changes: list[FileChange], *, dry: bool, removes: bool
     elif removes:
         say(f"{files} put back")
     else:
-        say(f"{files} changed; start {client} anew, `skillvault setup {client} --remove` undoes it")
+        undo = shlex.join([*_command_of(client, options), "--remove"])
+        say(f"{files} changed; start {client} anew, `{undo}` undoes it")
         if client == "codex":
             say("in codex, trust the project and, by /hooks, its hooks")

@@ -317,11 +317,9 @@ def _guide_lessons(
         best = {kind: max(group, key=_weight) for kind, group in by_kind.items()}
         names = [name for statement in best.values() for name in statement.supporting]
         origins = tuple(_origin_of(group[name]) for name in names if name in group)
-        place = f" in {repository}" if repository else ""
+        request = f"{action} something" + (f" in {repository}" if repository else "")
         lesson = Takeaway(
-            heading=(
-                f"Asked to {action} something{place}: {counts[0]} of {sum(counts)} tries worked"
-            ),
+            heading=f"Asked to {request}: {counts[0]} of {sum(counts)} tries worked",
             lines=(
                 ("do", shorten(best["worked"].statement, _MAX_DEED)),
                 ("avoid", shorten(best["failed"].statement, _MAX_DEED)),

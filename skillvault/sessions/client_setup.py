@@ -63,7 +63,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     """The content of a file before and after a change; None if there is no file.
 
     `trouble` is the reason if the file cannot be changed. `by_hand` is a text for the user to add.
-    `content` says in a few words what skillvault has in the file.
+    `summary` says in a few words what skillvault has in the file.
     """
 
     path: Path
@@ -71,7 +71,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     after: bytes | None = None
     trouble: str = ""
     by_hand: str = ""
-    content: str = ""
+    summary: str = ""
 
     @property
     def diff(self) -> str:
@@ -95,7 +95,7 @@ class ClientSetup:
         edits = edits_of(client, options)
         paths = {edit.path for edit in edits}
         # Files of an earlier setup with other options are restored.
-        obsolete_paths = [] if removes else [p for p in map(Path, record.files) if p not in paths]
+        obsolete_paths = [path for path in map(Path, record.files) if path not in paths]
         tracked_paths = set[Path]()
         if options.project and not (options.is_shared or removes):
             tracked_paths = _tracked_paths(options.project, paths)
@@ -277,7 +277,7 @@ def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileC
             new_content = text.encode() if text else old_content
     except BadInputError as error:
         return FileChange(path=path, trouble=error.message, by_hand=edit.by_hand)
-    return FileChange(path=path, before=old_content, after=new_content, content=edit.summary)
+    return FileChange(path=path, before=old_content, after=new_content, summary=edit.summary)
 
 
 def _take_out(edit: FileEdit, content: bytes | None, record: SetupRecord) -> bytes | None:

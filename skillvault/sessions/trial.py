@@ -98,21 +98,26 @@ def find_new_sessions(
         for path in group.files:
             header = _read_header(path)
             folder, session = Path(header.cwd or ""), header.session or path.stem
-            if folder.is_absolute() and (project is None or _is_in(folder, project)):
-                root = project_of(folder)
+            root = _root_of(folder, project)
+            if root is not None:
                 is_known[root] = is_known.get(root) or bool(outcomes.by_session(session, "local"))
                 rows.append((group.client, folder, root, path, session))
     for client, folder, root, path, session in rows:
-        if not is_known[root]:
-            groups.setdefault((client, domain_in(folder)), {})[path] = session
+        if not is_known[root] and (domain := domain_in(folder)):
+            groups.setdefault((client, domain), {})[path] = session
     return [
         NewSessions(client, domain, tuple(files), frozenset(files.values()))
         for (client, domain), files in groups.items()
     ]
 
 
-def _is_in(folder: Path, project: Path) -> bool:
-    return folder.resolve().is_relative_to(project.resolve())
+def _root_of(folder: Path, project: Path | None) -> Path | None:
+    """Return the root of a session's repository; None for a session of another project."""
+    try:
+        is_inside = project is None or folder.resolve().is_relative_to(project.resolve())
+        return project_of(folder) if folder.is_absolute() and is_inside else None
+    except (OSError, ValueError):  # a damaged transcript names no folder that can be
+        return None
 
 
 def _sort(client: str, folder: Path, paths: Iterable[Path]) -> TranscriptFolder:

@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.sessions.trial import find_new_sessions
 from tests.cli.terminal import Terminal
 from tests.cli.test_try import RULE, write_session
 
@@ -83,6 +84,15 @@ def test_the_sessions_of_both_clients_are_counted(vault: Vault, shop: Path, shar
     words = ["--vault", str(vault.root), "setup", "codex", "--user"]
     told = CliRunner().invoke(cli, words).stderr
     assert "3 sessions of Claude Code and 1 of Codex were found in all of your projects" in told
+
+
+@pytest.mark.parametrize("cwd", ["/x\0y", "/" + "x" * 300, "relative", "C:\\shop", "/"])
+def test_a_session_of_no_project_is_left_out(vault: Vault, cwd: str) -> None:
+    write_session(Path.home() / ".claude/projects/p", 1, Path(cwd), ("add a filter", "Done."))
+    outcomes, home = vault.store.head().outcomes, Path.home()
+    assert find_new_sessions(outcomes, lambda _: "coding", home) == []
+    assert len(find_new_sessions(outcomes, lambda _: "coding")) <= 1
+    assert find_new_sessions(outcomes, lambda _: "") == []
 
 
 def test_without_a_domain_each_project_has_that_of_its_hooks(vault: Vault, shop: Path) -> None:

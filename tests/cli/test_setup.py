@@ -78,6 +78,15 @@ def test_setup_twice_changes_nothing_and_remove_puts_all_back(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
+def test_remove_needs_no_option_of_the_setup(vault: Vault, project: Path, client: str) -> None:
+    before, home = tree(project), tree(Path.home())
+    words = (client, "--project", str(project))
+    assert run(vault, *words, "--shared", "--domain", "coding").exit_code == 0
+    assert run(vault, *words, "--remove").exit_code == 0
+    assert (tree(project), tree(Path.home())) == (before, home)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("options", [(), ("--shared",)])
 def test_remove_needs_no_vault(
     vault: Vault, project: Path, client: str, options: tuple[str, ...], tmp_path: Path
@@ -327,7 +336,8 @@ def test_with_user_it_is_the_home_that_changes(vault: Vault) -> None:
     home = Path.home()
     before = tree(home)
     for client in CLIENTS:
-        assert run(vault, client, "--user").exit_code == 0
+        done = run(vault, client, "--user")
+        assert f"`skillvault setup {client} --user --remove` undoes it" in done.stderr
     assert (home / ".claude/settings.json").exists()
     assert (home / ".codex/hooks.json").exists()
     for client in CLIENTS:

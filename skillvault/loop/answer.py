@@ -26,7 +26,7 @@ from skillvault.loop.run import Run
 from skillvault.model.brief import Draft, blind_case
 from skillvault.model.change import Change
 from skillvault.model.errors import NoAnswerError
-from skillvault.model.records import Answer, Decision, Evaluation, Link, Outcome, Ref, ref_of
+from skillvault.model.records import Answer, Evaluation, Link, Outcome, Ref, ref_of
 from skillvault.model.sameness.comparison import is_same
 from skillvault.vault.commit.store import edit_link_lists
 from skillvault.vault.files import layout
@@ -100,8 +100,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
     names = [
         outcome_id
         for outcome_id, action, target in run.view.outcomes.domain_subjects(answer.domain)
-        if answer.subject
-        == prompts.subject_line(answer.domain, Decision(action=action, target=target))
+        if prompts.subject_line(answer.domain, action, target) == answer.subject
     ]
     outcomes = run.view.outcomes.get_many(names).values()
     question_of = judge.questions.verdict_question

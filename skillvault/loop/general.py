@@ -63,9 +63,7 @@ class SimilarFacts:
             for form in forms if candidates else ():
                 index.add_form(form)
             new_facts = {
-                name: fact
-                for name, fact in candidates.items()
-                if index.find_same(self._forms[name])
+                name: fact for name, fact in candidates.items() if index.same(self._forms[name])
             }
         return facts
 

@@ -20,7 +20,7 @@ MAX_SUBJECT = 72  # characters
 INTAKE_BATCH = 100  # the most records of one change of intake
 # Values of `commit_with`: arriving records, and the changes of one decision, always share a commit.
 INTAKE = "intake"
-ONE_COMMIT = "whole"
+SHARED = "whole"
 FORGET = "forget"  # the step that withdraws a rejection
 MAX_SEPARATE = 2  # the most changes of skills in a row that get a commit each
 # The most in a shared commit, whose message a person reads.
@@ -221,7 +221,7 @@ def headline_of(changes: Iterable[Change]) -> str:
     subjects = [f"{step}: {_step_subject(batch)}" for step, batch in steps.items()]
     subject = escape_hidden("; ".join(subjects))
     batches = list(steps.values())
-    if len(subject) > MAX_SUBJECT and len(batches) > 1 and batches[0][0].commit_with == ONE_COMMIT:
+    if len(subject) > MAX_SUBJECT and len(batches) > 1 and batches[0][0].commit_with == SHARED:
         count = sum(map(len, batches[1:]))
         subject = escape_hidden(f"{subjects[0]}; {count} more: {', '.join([*steps][1:])}")
     return shorten(subject, MAX_SUBJECT)
@@ -269,7 +269,7 @@ def _first_lines(lines: Sequence[str], max_lines: int) -> str:
 def group_by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     """Yield the changes of each commit, in order."""
     for neighbours in group_neighbours(changes):
-        if neighbours[0].commit_with in (INTAKE, ONE_COMMIT) or len(neighbours) > MAX_SEPARATE:
+        if neighbours[0].commit_with in (INTAKE, SHARED) or len(neighbours) > MAX_SEPARATE:
             yield neighbours
         else:
             yield from ([change] for change in neighbours)
@@ -281,7 +281,7 @@ def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     for number, change in enumerate(changes):
         records += len(change.writes)
         is_full = records > _MAX_RECORDS or number - start == _MAX_CHANGES
-        is_full = is_full and change.commit_with != ONE_COMMIT
+        is_full = is_full and change.commit_with != SHARED
         is_alone = not change.commit_with or change.commit_with != changes[number - 1].commit_with
         if number and (is_full or is_alone):
             yield changes[start:number]

@@ -13,7 +13,7 @@ from skillvault.judge import Judge
 from skillvault.loop.learner import learner_elsewhere
 from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import ChangeResult, Report, Run, RunOptions, results_of, run_steps
-from skillvault.model.change import ONE_COMMIT, Change
+from skillvault.model.change import SHARED, Change
 from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
@@ -33,7 +33,7 @@ def recompute(run: Run, first: Change | None) -> list[Change]:
         run_steps(run, _LEARNING_STEPS)
     for item in run.report.waiting:
         raise UncommittedEditError(f"{item.path}: {item.reason}; commit or undo it, and try again")
-    return [replace(result.change, commit_with=ONE_COMMIT, takes=()) for result in run.report.done]
+    return [replace(result.change, commit_with=SHARED, takes=()) for result in run.report.done]
 
 
 def upgrade_changes(store: Store, judge: Judge, *, now: datetime) -> list[Change]:

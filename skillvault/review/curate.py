@@ -19,7 +19,7 @@ from skillvault.loop.clock import clock
 from skillvault.loop.follow import links_of
 from skillvault.loop.profiles import rules_of
 from skillvault.model import codec, integrity
-from skillvault.model.change import ONE_COMMIT
+from skillvault.model.change import SHARED
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import commits, installing
@@ -342,7 +342,7 @@ class Curator:
             self._store.recover()
         decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
         changes = [
-            msgspec.structs.replace(change, commit_with=ONE_COMMIT)
+            msgspec.structs.replace(change, commit_with=SHARED)
             for change in (*edits, *decisions)
         ]
         return self._commit(changes, now, dry=dry)

@@ -8,7 +8,7 @@ from skillvault.model.change import (
     INTAKE,
     INTAKE_BATCH,
     MAX_SEPARATE,
-    ONE_COMMIT,
+    SHARED,
     Change,
     Part,
     group_by_commit,
@@ -193,7 +193,7 @@ def test_a_reason_that_several_share_stands_once() -> None:
 def test_what_follows_from_a_decision_is_counted_if_its_names_do_not_fit() -> None:
     steps = ("retract", "refresh", "refresh", "merge")
     changes = [
-        Change(step=step, subject=f"{step}-{number}-{'x' * 20}", commit_with=ONE_COMMIT)
+        Change(step=step, subject=f"{step}-{number}-{'x' * 20}", commit_with=SHARED)
         for number, step in enumerate(steps)
     ]
     assert headline_of(changes) == f"retract: retract-0-{'x' * 20}; 3 more: refresh, merge"

@@ -35,7 +35,7 @@ from skillvault.model.brief import (
     blind_case,
 )
 from skillvault.model.conditions import Separation, describe_conditions
-from skillvault.model.records import OFFLINE, Decision, Evaluation, Outcome, stamp
+from skillvault.model.records import OFFLINE, Evaluation, Outcome, stamp
 from skillvault.model.text.text import count_of, format_number, format_percent, shorten
 
 NAMES = (
@@ -244,15 +244,15 @@ def lacks_material(brief: Brief) -> bool:
     return isinstance(brief, Period) and not (brief.rules or brief.outliers or brief.facts)
 
 
-def subject_line(domain: str, decision: Decision) -> str:
-    """Return the domain, the action and the target of a decision in one line."""
-    parts = (domain, decision.action, decision.target)
+def subject_line(domain: str, action: str, target: str | None) -> str:
+    """Return the subject of a decision in one line."""
+    parts = (domain, action, target)
     return " / ".join(" ".join(part.split()) for part in parts if part)
 
 
 def _findings_material(brief: Findings, max_reasoning: int) -> BriefMaterial:
     outcomes = brief.account.outcomes
-    first_subject = subject_line(outcomes[0].domain, outcomes[0].decision)
+    first_subject = subject_line(*outcomes[0].subject)
     subjects = {
         "strategy": outcomes[0].domain,
         "guide": f"guide {outcomes[0].domain} / {outcomes[0].decision.action}",
@@ -286,7 +286,7 @@ def _findings_extras(findings: Findings, max_reasoning: int) -> dict[str, Any]:
 def _agreement_material(brief: Agreement, max_reasoning: int) -> BriefMaterial:
     findings = brief.together
     first_outcomes = [subject_findings.account.outcomes[0] for subject_findings in brief.apart]
-    subjects = sorted(subject_line(outcome.domain, outcome.decision) for outcome in first_outcomes)
+    subjects = sorted(subject_line(*outcome.subject) for outcome in first_outcomes)
     material = {
         "domain": findings.account.outcomes[0].domain,
         "kind": findings.kind,

@@ -148,7 +148,7 @@ class Questions:
     def verdict_question(self, case: BlindCase) -> Question[Verdict]:
         """Ask how good the decision was; the question contains nothing of its result."""
         material = prompting.decision_material(case)
-        subject = prompting.subject_line(case.domain, case.decision)
+        subject = prompting.subject_line(case.domain, case.decision.action, case.decision.target)
         topic = QuestionTopic("verdict", subject, _material_digest(material))
         reply_reader = (replies.VerdictReply, replies.check_verdict, replies.verdict_of)
 

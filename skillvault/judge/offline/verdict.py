@@ -108,7 +108,7 @@ def statements_of(
                 text=text,
                 cited_keys=cited_keys,
                 contradicted_keys=_contradicted_conditions(text, form, context),
-                names=frozenset(filter(_is_name, (form.names | form.proper) - known_words)),
+                names=frozenset(filter(_is_single_name, (form.names | form.proper) - known_words)),
                 figures=frozenset() if _CUES["odds"].search(text) else form.numbers,
                 topic_words=form.stems - known_words - general_stems,
                 general_words=(form.stems & general_stems) - known_words,
@@ -131,7 +131,7 @@ def _is_announcement(text: str) -> bool:
     return has_intention or bool(_CUES["ahead"].search(text))
 
 
-def _is_name(name: str) -> bool:
+def _is_single_name(name: str) -> bool:
     """Return True for a name; False for two words such as `risk/reward`."""
     return "/" not in name or any(weight(part) >= FULL for part in name.split("/"))
 

@@ -8,12 +8,7 @@ from math import isclose
 from msgspec.structs import replace
 
 from skillvault.model.brief import Account, Advice, Outlier, RefusedAnswers, Try
-from skillvault.model.conditions import (
-    Separation,
-    conditions_of,
-    describe_lead,
-    describe_rule,
-)
+from skillvault.model.conditions import Separation, conditions_of, describe_lead, describe_rule
 from skillvault.model.phrases import (
     amount_of,
     describe_duration,

@@ -58,7 +58,7 @@ class Overlaps:
         numbers: dict[str, set[int]] = defaultdict(set)
         forms = _forms_of(session)
         for index, form in enumerate(forms):
-            for number in self._forms.find_same(form):
+            for number in self._forms.same(form):
                 shared[self._holders[number]].add(index)
                 numbers[self._holders[number]].add(number)
         return {
@@ -71,9 +71,7 @@ class Overlaps:
 def says_all(body: str, session: Session) -> bool:
     """Return True if the text of a skill has every statement of a session."""
     forms = _body_forms(body)
-    return all(
-        any(forms.find_same(normal_form(text)) for text in texts) for texts in _wordings(session)
-    )
+    return all(any(forms.same(normal_form(text)) for text in texts) for texts in _wordings(session))
 
 
 @lru_cache(maxsize=1024)  # each session is compared with all skills of its domain

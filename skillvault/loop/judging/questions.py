@@ -362,5 +362,5 @@ def _answers_about(run: Run, names: Sequence[str]) -> Iterator[Answer]:
         if isinstance(run.judge, AgentJudge | ClaudeJudge):
             # The verdict on a decision may be shared by several outcomes.
             key = run.judge.questions.verdict_question(blind_case(outcome)).topic.question
-            subject = prompts.subject_line(outcome.domain, outcome.decision)
+            subject = prompts.subject_line(*outcome.subject)
             yield from (a for a in run.view.answers.about(subject) if a.id == key)

@@ -198,7 +198,7 @@ class FormIndex:
             self._holders[key].append(number)
         return number
 
-    def find_same(self, form: Form) -> list[int]:
+    def same(self, form: Form) -> list[int]:
         """Return the numbers of the forms that say the same, in order."""
         return [number for number in self.candidates(form) if is_same(form, self._forms[number])]
 

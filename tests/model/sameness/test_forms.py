@@ -17,7 +17,7 @@ several = st.lists(texts, max_size=12)
 def test_what_is_found_is_what_a_scan_of_all_finds(known: list[str], text: str) -> None:
     index, form, forms = FormIndex(), normal_form(text), [normal_form(t) for t in known]
     assert [index.add_form(other) for other in forms] == list(range(len(forms)))
-    assert index.find_same(form) == [n for n, f in enumerate(forms) if is_same(form, f)]
+    assert index.same(form) == [n for n, f in enumerate(forms) if is_same(form, f)]
 
 
 def _scanned(forms: Sequence[Form]) -> list[list[int]]:

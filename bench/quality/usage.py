@@ -38,7 +38,7 @@ def sentences(bench: Path) -> Found:
         detections = detect.detect_all(one["text"], None, known, {})
         for name in names:
             true = name in one["applied"]
-            found["ours"].append((detections.get(name, detect.NONE).applied, true))
+            found["ours"].append((detections.get(name, detect.NO_USE).applied, true))
             found["mention"].append((_mention(name, "", one["text"]), true))
     return found
 

@@ -40,7 +40,7 @@ _LIFT = Rules(
 )
 _WILSON = replace(
     _LIFT,
-    proves=lazy("learning.effect.verdict:WILSON.proves"),
+    proves=lazy("learning.effect.verdict:proves_by_bound"),
     is_proven=lambda _status, evidence, rules: rules.proves(evidence, rules.policy),
     qualifies=lazy("learning.effect.verdict:qualifies_by_count"),
     gains=lambda *_: {},
@@ -49,7 +49,7 @@ _WILSON = replace(
 )
 _SEED = replace(
     _WILSON,
-    proves=lazy("learning.effect.verdict:RATE.proves"),
+    proves=lazy("learning.effect.verdict:proves_by_rate"),
     retires=lazy("learning.effect.verdict:retires_by_count"),
     tries_again=False,
     weighs=False,

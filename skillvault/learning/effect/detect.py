@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from skillvault.learning.effect.lift import UNSEEN, Offer
@@ -28,21 +29,19 @@ CONFIDENCE: Mapping[Match, float] = {
     "overruled": 0.95,
     "none": 0.0,
 }
-PHRASES = 3  # distinct key phrases of a skill that make an implicit use
 OVERRULED = -0.25  # the weight of a decision that acted against a skill; an application's is 1
-AROUND = 50  # characters of the text on each side of a quote
-
+_MIN_PHRASES = 3  # distinct key phrases of a skill that make an implicit use
+_QUOTE_MARGIN = 50  # characters of the text on each side of a quote
 _QUOTES = "\"'`*“”‘’«»"
 # The headings of the texts that the program itself writes.
-TEMPLATE = frozenset(
-    """
-    pattern to recognize|what went wrong|better approach|checklist|pattern conditions|why it worked
-    |entry criteria|risk management|market context|context|core approach|entry rules|exit rules
-    |position sizing|what to avoid|performance notes|consolidated learning|application|origin
-    |synthesized insight|when this applies|key principles|evidence|overview|usage|examples|example
-    """.replace("\n    ", "")
-    .strip()
-    .split("|")
+_OWN_HEADINGS = frozenset(
+    (
+        "pattern to recognize|what went wrong|better approach|checklist|pattern conditions"
+        "|why it worked|entry criteria|risk management|market context|context|core approach"
+        "|entry rules|exit rules|position sizing|what to avoid|performance notes"
+        "|consolidated learning|application|origin|synthesized insight|when this applies"
+        "|key principles|evidence|overview|usage|examples|example"
+    ).split("|")
 )
 
 
@@ -52,13 +51,17 @@ class Detection(Struct, frozen=True):
     An overruled skill was not applied: the decision knew it and acted against it.
     """
 
-    applied: bool
     match: Match = "none"
     confidence: float = 0.0
     quote: str | None = None
 
+    @property
+    def applied(self) -> bool:
+        """True if the decision applied the skill."""
+        return self.match in APPLIED
 
-NONE = Detection(applied=False)
+
+NO_USE = Detection()
 
 
 def detect_all(
@@ -86,8 +89,8 @@ def detect_all(
         line for line in reasoning.split("\n") if not line.lstrip().startswith(">")
     )
     for name in shown_texts.keys() - detections.keys():
-        if (implicit := find_implicit_use(shown_texts[name], own_text)).applied:
-            detections[name] = implicit
+        if (detection := find_implicit_use(shown_texts[name], own_text)) != NO_USE:
+            detections[name] = detection
     return dict(sorted(detections.items()))
 
 
@@ -98,7 +101,7 @@ def handles_of(names: Iterable[str]) -> dict[str, str]:
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
     """Return the use of one skill with this body, if the reasoning applies it."""
-    return detect_all(reasoning, None, by_first_word([name]), {name: body}).get(name, NONE)
+    return detect_all(reasoning, None, by_first_word([name]), {name: body}).get(name, NO_USE)
 
 
 def _find_explicit(
@@ -117,32 +120,28 @@ def _find_explicit(
         earlier_reading = readings.get(mention.skill, ("open", ""))[0]
         if _is_stronger(reading, earlier_reading):
             readings[mention.skill] = reading, _quote_around(text, mention.start, mention.end)
-    return {
-        name: NONE
-        if reading == "declined"
-        else _detection("overruled" if reading == "overruled" else "explicit", quote)
-        for name, (reading, quote) in readings.items()
-        if reading != "open"
-    }
+    detections: dict[str, Detection] = {}
+    for name, (reading, quote) in readings.items():
+        if reading == "declined":
+            detections[name] = NO_USE
+        elif reading != "open":
+            match: Match = "overruled" if reading == "overruled" else "explicit"
+            detections[name] = _detection(match, quote)
+    return detections
 
 
 def _is_stronger(reading: Reading, earlier_reading: Reading) -> bool:
-    return {
-        "applied": earlier_reading != "applied",
-        "overruled": True,
-        "declined": earlier_reading != "applied",
-        "named": earlier_reading == "open",
-        "due": False,
-        "open": False,
-    }[reading]
+    if reading in ("applied", "declined"):
+        return earlier_reading != "applied"
+    return reading == "overruled" or (reading == "named" and earlier_reading == "open")
 
 
 def find_implicit_use(body: str, reasoning: str) -> Detection:
     """Detect a use without the name: the text repeats enough key phrases of the skill."""
     words = reasoning.lower()
     spans = [(start, start + len(p)) for p in key_phrases(body) if (start := words.find(p)) >= 0]
-    if len(spans) < PHRASES:
-        return NONE
+    if len(spans) < _MIN_PHRASES:
+        return NO_USE
     return _detection("implicit", _quote_around(reasoning, *min(spans)))
 
 
@@ -159,7 +158,7 @@ def key_phrases(body: str) -> tuple[str, ...]:
     candidates = [
         *(text for text in markdown.bold_texts(body) if 5 <= len(text) <= 50),
         *(opening.strip(_QUOTES + " ") for opening in openings if len(opening) >= 10),
-        *(header for header in headers if len(header) >= 5 and header.lower() not in TEMPLATE),
+        *(header for header in headers if len(header) >= 5 and header.lower() not in _OWN_HEADINGS),
     ]
     phrases = (" ".join(phrase.lower().split()) for phrase in candidates)
     return tuple(dict.fromkeys(phrase for phrase in phrases if " " in phrase))
@@ -177,11 +176,11 @@ def weight(match: str, confidence: float) -> float:
 
 
 def _detection(match: Match, quote: str | None = None) -> Detection:
-    return Detection(match in APPLIED, match, CONFIDENCE[match], quote)
+    return Detection(match, CONFIDENCE[match], quote)
 
 
 def _quote_around(text: str, start: int, end: int) -> str:
-    return text[max(0, start - AROUND) : end + AROUND].strip()
+    return text[max(0, start - _QUOTE_MARGIN) : end + _QUOTE_MARGIN].strip()
 
 
 # ── outcomes joined with what was shown for their decisions ──────────────────────────
@@ -245,13 +244,13 @@ def detected_uses(
     fallback = outcome.decision.made_at or outcome.occurred_at
     decision_time = min((r.at for r in answers), default=fallback)
     # A list says all that was applied; reasoning may leave it out.
-    non_use = Detection(applied=False, confidence=0.0 if outcome.applied is not None else UNSEEN)
+    non_use = Detection(confidence=0.0 if outcome.applied is not None else UNSEEN)
     uses: list[DetectedUse] = []
     for name in sorted({*detections, *texts, *held_out_names}):
-        detection = detections.get(name, non_use if name in texts else NONE)
+        detection = detections.get(name, non_use if name in texts else NO_USE)
         was_shown = name in texts or (name in held_out_names and name in detections)
         offer: Offer = "shown" if was_shown else "held" if name in held_out_names else ""
-        if offer or detection != NONE:
+        if offer or detection != NO_USE:
             reading = (detection.match, detection.confidence, detection.quote, offer)
             uses.append(DetectedUse(name, outcome.id, decision_time, *reading))
     return uses
@@ -280,7 +279,13 @@ def decision_stats(
     receipts = sorted(answers, key=lambda answer: (answer.at, answer.id))
     status = outcome.result.status if outcome else "pending"
     parts = {use.skill: use for use in sorted(uses) if outcome and use.outcome == outcome.id}
-    rows = {row["skill"]: row for answer in receipts for row in _offer_rows(answer)}
+    rows: dict[str, dict[str, Any]] = {}
+    for answer in receipts:
+        for offer in answer.shown:
+            shown_values = {"relevance": offer.relevance, "badge": offer.badge}
+            rows[offer.skill] = _row(offer.skill, blob=offer.blob, shown=True, **shown_values)
+        for held in answer.held_out:
+            rows[held.skill] = _row(held.skill, blob=held.blob, held_out=True)
     for skill, use in parts.items():
         if use.applied or use.overruled:
             rows.setdefault(skill, _row(skill))
@@ -328,15 +333,6 @@ def _fact_part(
     }
 
 
-def _offer_rows(answer: Recommendation) -> list[dict[str, Any]]:
-    shown_rows = [
-        _row(skill.skill, blob=skill.blob, shown=True, relevance=skill.relevance, badge=skill.badge)
-        for skill in answer.shown
-    ]
-    held_out_rows = [_row(skill.skill, blob=skill.blob, held_out=True) for skill in answer.held_out]
-    return [*shown_rows, *held_out_rows]
-
-
 def _row(skill: str, **values: Any) -> dict[str, Any]:
     defaults = {"blob": None, "shown": False, "held_out": False, "relevance": None, "badge": None}
     return {"skill": skill, **defaults, **values}
@@ -344,14 +340,14 @@ def _row(skill: str, **values: Any) -> dict[str, Any]:
 
 def _skill_part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
     """Return the entry of a skill; `contributed_to_success` is None while the result is pending."""
-    applied = use is not None and use.applied
-    reading = use if use and (use.applied or use.overruled) else None
+    applied, overruled = (use.applied, use.overruled) if use else (False, False)
+    detection = NO_USE
+    if use and (applied or overruled):
+        detection = Detection(use.match, use.confidence, use.quote)
     return {
         "read": bool(row["held_out"] and use and use.offer == "shown"),
         "applied": applied,
-        "overruled": use is not None and use.overruled,
-        "match": reading.match if reading else "none",
-        "confidence": reading.confidence if reading else 0.0,
-        "quote": reading.quote if reading else None,
+        "overruled": overruled,
+        **msgspec.structs.asdict(detection),
         "contributed_to_success": None if status == "pending" else applied and status == "success",
     }

@@ -5,6 +5,7 @@ Every decision counts once, in any order of arrival.
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Literal
@@ -19,8 +20,8 @@ from skillvault.model.records import ExternalUse, Status
 from skillvault.model.text.text import count_of
 
 MAX_EXTERNAL_USES = 5  # applications of other tools that count at most
-_VARIANCE = 0.25  # of one result, at most: that of a fair coin
-_USUAL = 0.5  # the rate of success where nothing is known
+_RESULT_VARIANCE = 0.25  # of one result, at most: that of a fair coin
+_USUAL_RATE = 0.5  # of success, if nothing is known
 
 
 def cap_counters(counters: ExternalUse) -> ExternalUse:
@@ -36,20 +37,13 @@ def expected_lift(counters: ExternalUse, scale: float) -> float:
     if counters.success_rate is None:
         return 0.0
     weight = cap_counters(counters).times_applied * scale**2
-    return weight / (weight + _VARIANCE) * (counters.success_rate - _USUAL)
+    return weight / (weight + _RESULT_VARIANCE) * (counters.success_rate - _USUAL_RATE)
 
 
 Verdict = Literal["helps", "hurts", "open"]
 Z = 1.645  # one-sided 95 %
-_EVEN = 0.5  # the chance of helping of what may as well help as hurt
-
-
-class Use(Struct, frozen=True):
-    """A closed decision that applied a skill."""
-
-    at: datetime
-    outcome: str
-    status: Status
+_EVEN_CHANCE = 0.5  # that a skill helps, which may as well hurt
+_MAX_FAILURES = 5  # failures in a row that retire a skill by its counts
 
 
 class ClosedDecision(Struct, frozen=True):
@@ -123,29 +117,6 @@ class Evidence(Struct, frozen=True):
 NO_EVIDENCE = Evidence()
 
 
-class CountRule(Struct, frozen=True):
-    """The number of uses and the rate that prove a skill.
-
-    `lower` is the least lower bound of the rate; a proven skill may lose `margin` of both.
-    """
-
-    uses: int
-    rate: float
-    lower: float = 0.0
-    margin: float = 0.0
-
-    def proves(self, evidence: Evidence, _policy: Policy, *, already: bool = False) -> bool:
-        """Return True if the uses prove a skill or, with `already`, leave it proven."""
-        rate, margin = evidence.success_rate or 0.0, self.margin * already
-        is_often = evidence.times_applied >= self.uses
-        return is_often and rate >= self.rate - margin and evidence.wilson >= self.lower - margin
-
-
-RATE = CountRule(uses=3, rate=0.5)
-WILSON = CountRule(uses=5, rate=0.55, lower=0.45, margin=0.1)
-_STREAK = 5  # failures in a row that retire a skill by its counts
-
-
 class NextStatus(Struct, frozen=True):
     """The status that a skill earns, and the reason in words."""
 
@@ -153,8 +124,8 @@ class NextStatus(Struct, frozen=True):
     reason: str
 
 
-def count_uses(uses: Iterable[Use], base: Evidence = NO_EVIDENCE) -> Evidence:
-    """Count uses, after the earlier uses in `base`.
+def count_uses(uses: Iterable[ClosedDecision], base: Evidence = NO_EVIDENCE) -> Evidence:
+    """Count the decisions that applied a skill, after the earlier uses in `base`.
 
     A neutral result is an application without success or failure.
     """
@@ -225,20 +196,15 @@ def _add_later(
 
 
 def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
-    uses = (Use(d.at, d.outcome, d.status) for d in decisions if d.applied)
-    evidence = count_uses(uses, base)
-    offers = {decision.outcome: decision.offer for decision in decisions}
-    shown_count, held_out_count = (
-        sum(offer == kind for offer in offers.values()) for kind in ("shown", "held")
-    )
-    overruled_count = len({decision.outcome for decision in decisions if decision.overruled})
+    offers = Counter({decision.outcome: decision.offer for decision in decisions}.values())
+    overruled_ids = {decision.outcome for decision in decisions if decision.overruled}
     looks = {decision.look for decision in decisions} - {0, base.last_look}
     earlier_looks = base.looks if base.last_look else 0
     return replace(
-        evidence,
-        overruled=base.overruled + overruled_count,
-        shown=base.shown + shown_count,
-        held_out=base.held_out + held_out_count,
+        count_uses((decision for decision in decisions if decision.applied), base),
+        overruled=base.overruled + len(overruled_ids),
+        shown=base.shown + offers["shown"],
+        held_out=base.held_out + offers["held"],
         looks=max(1, earlier_looks + len(looks)),
         last_look=max([base.last_look, *looks]),
     )
@@ -246,11 +212,10 @@ def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Ev
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
     """Return the evidence with the lift of each version, oldest first; None for no lift."""
-    by_index = dict(enumerate(lifts))
-    earlier_versions = tuple(
-        replace(version, lift=by_index.get(i)) for i, version in enumerate(evidence.earlier)
-    )
-    return replace(evidence, lift=by_index.get(len(earlier_versions)), earlier=earlier_versions)
+    *earlier_lifts, lift = lifts
+    pairs = zip(evidence.earlier, earlier_lifts, strict=True)
+    earlier = tuple(replace(version, lift=earlier_lift) for version, earlier_lift in pairs)
+    return replace(evidence, lift=lift, earlier=earlier)
 
 
 def ema(previous: float | None, success: bool) -> float:
@@ -268,41 +233,41 @@ def wilson_lower(successes: float, total: float, z: float = Z) -> float:
     return max(0.0, (rate + z * z / (2 * total) - spread) / (1 + z * z / total))
 
 
-# ── what follows ─────────────────────────────────────────────────────────────────────
+# ── decisions by the lift ───────────────────────────────────────────────────────────
 
 
 def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool:
     """Return True if the lift proves a skill or, with `already`, leaves it proven."""
     if evidence.lift is None or evidence.times_applied < policy.effect.min_applied:
         return False
-    lift, rules = evidence.lift, policy.effect
+    lift, settings = evidence.lift, policy.effect
     if already:
-        return lift.helps >= rules.proven_below and lift.recent.helps >= rules.hurts_below
+        return lift.helps >= settings.proven_below and lift.recent.helps >= settings.hurts_below
     # There is a look after each use. Without receipts nothing is proven.
     return (
         evidence.is_selection_known
-        and lift.helps > rules.proven_above
-        and lift.chance_of_none(rules.scale, evidence.looks) < rules.proven_chance
-        and lift.recent.helps >= rules.hurts_below
+        and lift.helps > settings.proven_above
+        and lift.chance_of_none(settings.scale, evidence.looks) < settings.proven_chance
+        and lift.recent.helps >= settings.hurts_below
     )
 
 
 def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str | None:
     """Return the reason to retire a skill or, with `already`, to leave it retired."""
-    lift, rules = evidence.lift, policy.effect
-    if lift is None or evidence.times_applied < rules.retire_after:
+    lift, settings = evidence.lift, policy.effect
+    if lift is None or evidence.times_applied < settings.retire_after:
         return None
     if already:
-        bound = recent_bound = rules.restored_above
+        bound = recent_bound = settings.restored_above
     else:
-        bound, recent_bound = rules.retired_below, rules.retired_lately
+        bound, recent_bound = settings.retired_below, settings.retired_lately
     if lift.latest and lift.recent.helps < recent_bound:
         return "It hurts of late"
     # What it did long ago retires no skill that helps now.
-    if lift.helps >= bound or lift.recent.helps > _EVEN:
+    if lift.helps >= bound or lift.recent.helps > _EVEN_CHANCE:
         return None
-    chance = lift.chance_of_none(rules.scale, evidence.looks)
-    return "It hurts" if already or chance < rules.retired_chance else None
+    chance = lift.chance_of_none(settings.scale, evidence.looks)
+    return "It hurts" if already or chance < settings.retired_chance else None
 
 
 def is_on_trial(evidence: Evidence, policy: Policy) -> bool:
@@ -320,13 +285,13 @@ def status_after_trial(evidence: Evidence, policy: Policy) -> NextStatus:
 
 def verdict_of(evidence: Evidence, policy: Policy) -> Verdict:
     """Return an early verdict, `helps` or `hurts`, from less evidence than a new status needs."""
-    rules = policy.effect
-    if evidence.lift is None or evidence.times_applied < rules.min_applied:
+    settings = policy.effect
+    if evidence.lift is None or evidence.times_applied < settings.min_applied:
         return "open"
     help_chance = evidence.lift.recent.helps
-    if help_chance > rules.helps_above:
+    if help_chance > settings.helps_above:
         return "helps"
-    return "hurts" if help_chance < rules.hurts_below else "open"
+    return "hurts" if help_chance < settings.hurts_below else "open"
 
 
 def is_new(evidence: Evidence, policy: Policy) -> bool:
@@ -334,12 +299,14 @@ def is_new(evidence: Evidence, policy: Policy) -> bool:
 
     False if these few uses already show that the skill hurts.
     """
-    times, lift, rules = evidence.times_applied, evidence.lift, policy.effect
+    times, lift, settings = evidence.times_applied, evidence.lift, policy.effect
     if is_on_trial(evidence, policy):
         return True
-    if times >= rules.explore_until:
+    if times >= settings.explore_until:
         return False
-    return lift is None or times < rules.min_applied or lift.recent.helps >= rules.restored_above
+    if lift is None or times < settings.min_applied:
+        return True
+    return lift.recent.helps >= settings.restored_above
 
 
 def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
@@ -381,17 +348,6 @@ def describe_lift(lift: float, interval: tuple[float, float]) -> str:
     return f"of 100, {words} ({low} to {high})"
 
 
-def retires_by_count(evidence: Evidence, _policy: Policy, **_already: bool) -> str | None:
-    """Return the reason to retire a skill by its counts, or to leave it retired; or None."""
-    return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
-
-
-def qualifies_by_count(_status: str, evidence: Evidence, _policy: Policy) -> bool:
-    """Return True if a skill is new or helped often enough, and does not always fail."""
-    is_good = evidence.times_applied < 3 or (evidence.success_rate or 0.0) >= 0.5
-    return is_good and evidence.consecutive_failures < _STREAK
-
-
 def qualifies(status: str, evidence: Evidence, policy: Policy) -> bool:
     """Return True if a skill neither hurts nor is about to be retired."""
     is_retired = retires(evidence, policy, already=status == "retired")
@@ -405,37 +361,65 @@ def gains(
 
     `draw` returns a random number of the normal distribution; None if nothing is explored.
     """
-    rules, lift = policy.effect, evidence.lift
+    settings, lift = policy.effect, evidence.lift
     if lift is None:
-        return {"elsewhere": rules.bonus * elsewhere} if elsewhere else {}
-    parts = {"effect": rules.bonus * lift.recent.lift}
-    if draw is not None and rules.sampling:
-        parts["sampling"] = rules.bonus * (rules.sampling * lift.recent.error * draw())
+        return {"elsewhere": settings.bonus * elsewhere} if elsewhere else {}
+    parts = {"effect": settings.bonus * lift.recent.lift}
+    if draw is not None and settings.sampling:
+        parts["sampling"] = settings.bonus * (settings.sampling * lift.recent.error * draw())
     return parts
 
 
 def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
     """Describe the evidence of a skill that keeps its status."""
-    rules = policy.effect
+    settings = policy.effect
     if is_on_trial(evidence, policy):
-        progress = count_of(evidence.shown, rules.trial_shown)
+        progress = count_of(evidence.shown, settings.trial_shown)
         return f"tried again, {progress} decisions that a trial asks for"
-    if evidence.times_applied < rules.min_applied:
-        return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"
-    is_explored = rules.explore > 0 and is_new(evidence, policy)
-    return {
-        "helps": "it seems to help"
-        + ("" if status == "proven" else f"; {_reason_not_proven(evidence, policy)}"),
-        "hurts": f"not recommended, the chance that it helps is below {rules.hurts_below:g}"
-        + ("; still tried as a new one" if is_explored else ""),
-        "open": "whether it helps is open",
-    }[verdict_of(evidence, policy)]
+    if evidence.times_applied < settings.min_applied:
+        progress = count_of(evidence.times_applied, settings.min_applied)
+        return f"{progress} uses that a verdict asks for"
+    verdict = verdict_of(evidence, policy)
+    if verdict == "open":
+        return "whether it helps is open"
+    if verdict == "helps":
+        doubt = "" if status == "proven" else f"; {_reason_not_proven(evidence, policy)}"
+        return f"it seems to help{doubt}"
+    is_explored = settings.explore > 0 and is_new(evidence, policy)
+    note = "; still tried as a new one" if is_explored else ""
+    return f"not recommended, the chance that it helps is below {settings.hurts_below:g}{note}"
 
 
 def _reason_not_proven(evidence: Evidence, policy: Policy) -> str:
-    rules = policy.effect
+    settings = policy.effect
     if not evidence.is_selection_known:
         return "not proven: no receipt says which decisions it was offered to"
-    if evidence.lift and evidence.lift.helps > rules.proven_above:
+    if evidence.lift and evidence.lift.helps > settings.proven_above:
         return "after so many looks it may be chance"
-    return f"proven above {rules.proven_above:g}"
+    return f"proven above {settings.proven_above:g}"
+
+
+# ── decisions by the counts, in the profiles `seed` and `wilson` ─────────────────────
+
+
+def proves_by_rate(evidence: Evidence, _policy: Policy, **_already: bool) -> bool:
+    """Return True if at least half of three or more uses succeeded."""
+    return evidence.times_applied >= 3 and (evidence.success_rate or 0.0) >= 0.5
+
+
+def proves_by_bound(evidence: Evidence, _policy: Policy, *, already: bool = False) -> bool:
+    """Return True if rate and lower bound prove a skill; a proven skill may lose 0.1 of both."""
+    rate, margin = evidence.success_rate or 0.0, 0.1 * already
+    is_high = rate >= 0.55 - margin and evidence.wilson >= 0.45 - margin
+    return evidence.times_applied >= 5 and is_high
+
+
+def retires_by_count(evidence: Evidence, _policy: Policy, **_already: bool) -> str | None:
+    """Return the reason to retire a skill by its counts, or to leave it retired; or None."""
+    return "5 failures in a row" if evidence.consecutive_failures >= _MAX_FAILURES else None
+
+
+def qualifies_by_count(_status: str, evidence: Evidence, _policy: Policy) -> bool:
+    """Return True if a skill is new or helped often enough, and does not always fail."""
+    is_good = evidence.times_applied < 3 or (evidence.success_rate or 0.0) >= 0.5
+    return is_good and evidence.consecutive_failures < _MAX_FAILURES

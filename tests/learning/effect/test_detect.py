@@ -82,7 +82,7 @@ def test_a_mention_is_a_use(text: str) -> None:
     ],
 )
 def test_a_mention_that_is_turned_down_is_none(text: str) -> None:
-    assert detect(NAME, "", text) == Detection(applied=False)
+    assert detect(NAME, "", text) == Detection()
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_three_phrases_are_an_implicit_use_and_two_are_none() -> None:
 def test_the_list_of_an_outcome_is_final_also_an_empty_one() -> None:
     found = detect_all(f"ignoring '{NAME}'", [NAME], by_first_word([NAME]), {})
     assert detect_all(f"applying {NAME}", [], by_first_word([NAME]), {NAME: BODY}) == {}
-    assert found == {NAME: Detection(applied=True, match="tool", confidence=1.0)}
+    assert found == {NAME: Detection("tool", 1.0)}
 
 
 def test_a_foreign_name_in_the_tool_log_counts() -> None:

@@ -12,7 +12,6 @@ from skillvault.learning.effect.lift import Effect, Lift
 from skillvault.learning.effect.verdict import (
     ClosedDecision,
     Evidence,
-    Use,
     count_uses,
     ema,
     evidence_by_version,
@@ -27,10 +26,13 @@ from tests.given import START
 from tests.vectors import vectors
 
 
-def uses(statuses: str) -> list[Use]:
+def uses(statuses: str) -> list[ClosedDecision]:
     """`+` success, `-` failure, `0` neutral, an hour apart."""
     said: dict[str, Status] = {"+": "success", "-": "failure", "0": "neutral"}
-    return [Use(START + timedelta(hours=i), f"o{i}", said[one]) for i, one in enumerate(statuses)]
+    return [
+        ClosedDecision(f"o{i}", START + timedelta(hours=i), said[one], i, applied=True)
+        for i, one in enumerate(statuses)
+    ]
 
 
 @pytest.mark.parametrize("row", vectors("ema"))
@@ -72,7 +74,9 @@ def test_a_streak_is_of_the_latest_failures(statuses: str, streak: int) -> None:
 
 
 @given(st.permutations(uses("+-0+--")), st.integers(0, 3))
-def test_the_order_of_arrival_and_repetition_change_nothing(order: list[Use], twice: int) -> None:
+def test_the_order_of_arrival_and_repetition_change_nothing(
+    order: list[ClosedDecision], twice: int
+) -> None:
     assert count_uses([*order, *order[:twice]]) == count_uses(uses("+-0+--"))
 
 

@@ -8,23 +8,20 @@ conditions.
 import math
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from skillvault.learning.contrast.recorded_values import (
-    DAYS,
-    is_number,
-    is_report,
-    normalize_value,
-)
+from skillvault.learning.contrast.recorded_values import DAYS, is_number, is_report, normalize_value
 from skillvault.model.conditions import (
     Condition,
     ConditionKind,
+    Operator,
     conditions_of,
     is_result_word,
 )
@@ -36,18 +33,23 @@ Figures = NDArray[np.floating[Any]]
 
 Rule = tuple[Condition, ...]
 
-LEAST = 3  # outcomes with and without a condition; fewer are an anecdote
-_LEAST_OF_PAIR = 5
+_MIN_OUTCOMES = 3  # with and without a condition; fewer are an anecdote
+_MIN_OF_PAIR = 5  # outcomes that meet a pair of conditions
 _FEW_VALUES = 10  # a number with so few distinct values is cut between all of them
-_TENTHS = 10  # parts that a number is cut into
-_LEAD_CUTS = 16  # the same, and the cuts of one with more, for leads
-_USUALLY = 0.8  # share of the tries that must record the key of a lead
-_NARROWEST = 2  # of them in a band
-_QUARTERS = 4  # parts of a number in a pair
-_PAIRED = 120  # paired conditions, those nearest to one half first
+_DIVISIONS = 10  # parts that a number is cut into
+_LEAD_CUTS = 16  # distinct values that are all cut for leads, and the cuts of more values
+_MIN_RECORDED = 0.8  # share of the tries that must record the key of a lead
+_MIN_BAND = 2  # divisions in a band
+_PAIR_DIVISIONS = 4  # parts of a number in a pair
+_MAX_PAIRED = 120  # conditions to pair, those nearest to one half first
 _KINDS: tuple[ConditionKind, ...] = (
     "context", "target", "agent", "number", "window", "day", "word",
 )  # fmt: skip
+
+
+_COMPLEMENTS: Mapping[Operator, Operator] = {
+    "is": "is not", "at least": "below", "between": "outside", "mentions": "does not mention",
+}  # fmt: skip
 
 
 class ConditionTable(NamedTuple):
@@ -77,16 +79,12 @@ def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
 
     Conditions that hold for the same outcomes, or for the complement, share a column.
     """
-    single_conditions = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), LEAST)
-    pairs = _drop_rare(_pairs(outcomes), _LEAST_OF_PAIR)
-    return _merge_equal(
-        ConditionTable(
-            single_conditions.rules + pairs.rules,
-            single_conditions.opposites + pairs.opposites,
-            np.concatenate([single_conditions.truth, pairs.truth]),
-            np.concatenate([single_conditions.recorded, pairs.recorded]),
-        )
-    )
+    singles = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), _MIN_OUTCOMES)
+    pairs = _drop_rare(_pairs(outcomes), _MIN_OF_PAIR)
+    truth = np.concatenate([singles.truth, pairs.truth])
+    recorded = np.concatenate([singles.recorded, pairs.recorded])
+    rules, opposites = singles.rules + pairs.rules, singles.opposites + pairs.opposites
+    return _merge_equal(ConditionTable(rules, opposites, truth, recorded))
 
 
 def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
@@ -94,17 +92,17 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
 
     Target and agent are keys too.
     """
-    min_count = _USUALLY * len(outcomes)
+    min_count = _MIN_RECORDED * len(outcomes)
     groups: dict[tuple[ConditionKind, str], list[Column]] = defaultdict(list)
     agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
     for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
         names = [normalize_value(value) for value in values]
         is_recorded = np.array([name is not None for name in names])
         for name, count in Counter(names).items():
-            if name is not None and LEAST <= count <= len(names) - LEAST:
-                rule, opposite = (Condition(kind, key, verb, name) for verb in ("is", "is not"))
+            if name is not None and _MIN_OUTCOMES <= count <= len(names) - _MIN_OUTCOMES:
                 truth = np.array([value == name for value in names])
-                groups[kind, key].append(Column((rule,), (opposite,), truth, is_recorded))
+                column = _column(Condition(kind, key, "is", name), truth, is_recorded)
+                groups[kind, key].append(column)
     for number in _numbers(outcomes):
         if number.kind == "context":
             groups[number.kind, number.key] += _cuts(number, _LEAD_CUTS + 1, _LEAD_CUTS)
@@ -130,7 +128,7 @@ def _singles(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     for kind, key, names in _names(outcomes):
         yield from _values(kind, key, names)
     for number in _numbers(outcomes):
-        yield from _cuts(number, _TENTHS)
+        yield from _cuts(number, _DIVISIONS)
         yield from _bands(number)
     yield from _times(outcomes)
     yield from _words(outcomes)
@@ -163,9 +161,14 @@ def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator
     names = [normalize_value(value) for value in values]
     all_recorded = np.ones(len(values), dtype=bool)
     for value in sorted({name for name in names if name is not None}, key=repr):
-        opposite = None if None in names else (Condition(kind, key, "is not", value),)
         truth = np.array([name == value for name in names])
-        yield Column((Condition(kind, key, "is", value),), opposite, truth, all_recorded)
+        column = _column(Condition(kind, key, "is", value), truth, all_recorded)
+        yield column._replace(opposite=None) if None in names else column
+
+
+def _column(condition: Condition, truth: Truth, recorded: Truth) -> Column:
+    complement = replace(condition, op=_COMPLEMENTS[condition.op])
+    return Column((condition,), (complement,), truth, recorded)
 
 
 class _Number(NamedTuple):
@@ -198,8 +201,7 @@ def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
     keys = _context_keys(outcomes)
     columns += [("context", key, [o.context.get(key) for o in outcomes]) for key in keys]
     for kind, key, values in columns:
-        figures = [float(value) if is_number(value) else math.nan for value in values]  # type: ignore[arg-type]  # narrowed
-        numbers = np.array(figures)
+        numbers = np.array([value if is_number(value) else math.nan for value in values], float)
         is_recorded = np.isfinite(numbers)
         if is_recorded.any():
             yield _Number(kind, key, np.where(is_recorded, numbers, 0.0), is_recorded)
@@ -207,21 +209,19 @@ def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
 
 def _cuts(number: _Number, divisions: int, max_values: int = _FEW_VALUES) -> Iterator[Column]:
     for bound in number.bounds(divisions, max_values).values():
-        upper = (Condition(number.kind, number.key, "at least", bound),)
-        lower = (Condition(number.kind, number.key, "below", bound),)
+        condition = Condition(number.kind, number.key, "at least", bound)
         truth = (number.values >= bound) & number.recorded
-        yield Column(upper, lower, truth, number.recorded)
+        yield _column(condition, truth, number.recorded)
 
 
 def _bands(number: _Number) -> Iterator[Column]:
-    bounds = number.bounds(_TENTHS)
+    bounds = number.bounds(_DIVISIONS)
     has_few_bounds = len(bounds) < _FEW_VALUES - 1
     for (index, low), (next_index, high) in combinations(bounds.items(), 2):
-        if has_few_bounds or next_index - index >= _NARROWEST:
-            inside_rule = (Condition(number.kind, number.key, "between", (low, high)),)
-            outside_rule = (Condition(number.kind, number.key, "outside", (low, high)),)
+        if has_few_bounds or next_index - index >= _MIN_BAND:
+            condition = Condition(number.kind, number.key, "between", (low, high))
             truth = (number.values >= low) & (number.values < high) & number.recorded
-            yield Column(inside_rule, outside_rule, truth, number.recorded)
+            yield _column(condition, truth, number.recorded)
 
 
 def _round_between(low: float, high: float) -> float:
@@ -238,14 +238,11 @@ def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     has_time = np.array([time is not None for time in times])
     hours = np.array([time.hour if time else -1 for time in times])
     for start in range(0, 24, 6):
-        span = (float(start), start + 6.0)
-        inside_rule = (Condition("window", "made_at", "between", span),)
-        outside_rule = (Condition("window", "made_at", "outside", span),)
-        yield Column(inside_rule, outside_rule, hours // 6 * 6 == start, has_time)
+        condition = Condition("window", "made_at", "between", (float(start), start + 6.0))
+        yield _column(condition, hours // 6 * 6 == start, has_time)
     days = np.array([time.weekday() if time else -1 for time in times])
     for number, day in enumerate(DAYS):
-        opposite = (Condition("day", "made_at", "is not", day),)
-        yield Column((Condition("day", "made_at", "is", day),), opposite, days == number, has_time)
+        yield _column(Condition("day", "made_at", "is", day), days == number, has_time)
 
 
 def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
@@ -257,13 +254,11 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
         for term in terms(text):
             indices_by_term[term].append(i)
     for term in sorted(indices_by_term):
-        if len(indices_by_term[term]) >= LEAST and not is_result_word(term):
+        if len(indices_by_term[term]) >= _MIN_OUTCOMES and not is_result_word(term):
             truth = np.zeros(len(outcomes), dtype=bool)
             truth[indices_by_term[term]] = True
-            opposite = (Condition("word", "reasoning", "does not mention", term),)
-            yield Column(
-                (Condition("word", "reasoning", "mentions", term),), opposite, truth, has_reasoning
-            )
+            condition = Condition("word", "reasoning", "mentions", term)
+            yield _column(condition, truth, has_reasoning)
 
 
 # ── pairs ────────────────────────────────────────────────────────────────────────────
@@ -284,13 +279,14 @@ def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
     """Return the conditions to pair: values and quartiles that divide the outcomes best."""
     columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
     for number in _numbers(outcomes):
-        for column in _cuts(number, _QUARTERS):
+        for column in _cuts(number, _PAIR_DIVISIONS):
             complement = column.recorded & ~column.truth
             columns += [column, column._replace(rule=column.opposite or (), truth=complement)]
-    half_count = len(outcomes) / 2
-    columns = [c for c in columns if _LEAST_OF_PAIR <= c.truth.sum() <= len(outcomes) - LEAST]
-    columns.sort(key=lambda c: (abs(float(c.truth.sum()) - half_count), generality(c.rule)))
-    return sorted(columns[:_PAIRED], key=lambda column: generality(column.rule))
+    counts = ((float(column.truth.sum()), column) for column in columns)
+    pairable = [(n, c) for n, c in counts if _MIN_OF_PAIR <= n <= len(outcomes) - _MIN_OUTCOMES]
+    pairable.sort(key=lambda pair: (abs(pair[0] - len(outcomes) / 2), generality(pair[1].rule)))
+    nearest = [column for _, column in pairable[:_MAX_PAIRED]]
+    return sorted(nearest, key=lambda column: generality(column.rule))
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────
@@ -317,7 +313,8 @@ def _select(table: ConditionTable, columns: Sequence[int]) -> ConditionTable:
 
 def _drop_rare(table: ConditionTable, min_count: int) -> ConditionTable:
     hits, counts = table.truth.sum(axis=1), table.recorded.sum(axis=1)
-    return _select(table, ((hits >= min_count) & (hits <= counts - LEAST)).nonzero()[0].tolist())
+    is_common = (hits >= min_count) & (hits <= counts - _MIN_OUTCOMES)
+    return _select(table, np.flatnonzero(is_common).tolist())
 
 
 def _merge_equal(table: ConditionTable) -> ConditionTable:
@@ -334,10 +331,9 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
     unique = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
     truth = np.where(upside[:, None], unique.recorded & ~unique.truth, unique.truth)
-    name_pairs = [(b, a) if flip else (a, b) for (a, b), flip in zip(names, upside, strict=True)]
-    return ConditionTable(
-        [a or () for a, _ in name_pairs], [b for _, b in name_pairs], truth, unique.recorded
-    )
+    rules = [(b if flip else a) or () for (a, b), flip in zip(names, upside, strict=True)]
+    opposites = [a if flip else b for (a, b), flip in zip(names, upside, strict=True)]
+    return ConditionTable(rules, opposites, truth, unique.recorded)
 
 
 def _names_of(

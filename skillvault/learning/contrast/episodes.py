@@ -13,7 +13,7 @@ from skillvault.model.disjoint_sets import DisjointSets
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import pluralize
 
-_LONGEST = 3_600_000_000  # microseconds in an hour
+_HOUR = 3_600_000_000  # microseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -45,12 +45,17 @@ def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
     than an hour. The runs of a batch are no session: each is an episode, unless no run of the batch
     names a task (the trades of a backtest).
     """
-    sets, gap = DisjointSets(len(occasions)), minutes * 60_000_000
-    for a, b in [*_close_pairs(occasions, gap), *_session_pairs(occasions)]:
-        sets.union(a, b)
-    members_by_time = sets.sets(_sort_by_time(occasions, range(len(occasions))))
+    order = sorted(range(len(occasions)), key=lambda i: (occasions[i].at, occasions[i].id))
+    sets = DisjointSets(len(occasions))
+    for a, b in _consecutive(order, [o.about if o.is_timed else None for o in occasions]):
+        if occasions[b].at - occasions[a].at <= minutes * 60_000_000:
+            sets.union(a, b)
+    for a, b in _consecutive(order, [o.session and (o.about, o.session) for o in occasions]):
+        is_one_task = occasions[a].task == occasions[b].task
+        if is_one_task and occasions[b].at - occasions[a].at <= _HOUR:
+            sets.union(a, b)
     numbers = [0] * len(occasions)
-    for number, members in enumerate(_split_long(occasions, members_by_time)):
+    for number, members in enumerate(_split_long(occasions, sets.sets(order))):
         for i in members:
             numbers[i] = number
     return numbers
@@ -75,33 +80,16 @@ def _occasion(outcome: Outcome) -> Occasion:
     )
 
 
-def _sort_by_time(occasions: Sequence[Occasion], indices: Iterable[int]) -> list[int]:
-    return sorted(indices, key=lambda i: (occasions[i].at, occasions[i].id))
-
-
-def _close_pairs(occasions: Sequence[Occasion], gap: int) -> Iterator[tuple[int, int]]:
-    """Yield the indices of consecutive decisions on one subject that are close in time."""
+def _consecutive(
+    order: Iterable[int], keys: Sequence[Hashable | None]
+) -> Iterator[tuple[int, int]]:
+    """Yield the indices of consecutive decisions with the same key; None is no key."""
     groups: dict[Hashable, list[int]] = defaultdict(list)
-    for i, occasion in enumerate(occasions):
-        if occasion.is_timed:
-            groups[occasion.about].append(i)
+    for i in order:
+        if keys[i] is not None:
+            groups[keys[i]].append(i)
     for members in groups.values():
-        for a, b in pairwise(_sort_by_time(occasions, members)):
-            if occasions[b].at - occasions[a].at <= gap:
-                yield a, b
-
-
-def _session_pairs(occasions: Sequence[Occasion]) -> Iterator[tuple[int, int]]:
-    """Yield the indices of consecutive decisions of a session on one task."""
-    groups: dict[Hashable, list[int]] = defaultdict(list)
-    for i, occasion in enumerate(occasions):
-        if occasion.session is not None:
-            groups[occasion.about, occasion.session].append(i)
-    for members in groups.values():
-        for a, b in pairwise(_sort_by_time(occasions, members)):
-            is_one_task = occasions[a].task == occasions[b].task
-            if is_one_task and occasions[b].at - occasions[a].at <= _LONGEST:
-                yield a, b
+        yield from pairwise(members)
 
 
 def _split_long(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> Iterator[list[int]]:
@@ -109,7 +97,7 @@ def _split_long(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> I
     for members in groups:
         episode: list[int] = []
         for i in members:
-            if episode and occasions[i].at - occasions[episode[0]].at > _LONGEST:
+            if episode and occasions[i].at - occasions[episode[0]].at > _HOUR:
                 yield episode
                 episode = []
             episode.append(i)

@@ -29,90 +29,16 @@ class Belief(NamedTuple):
     variance: float
 
 
-WIDE = Belief(0.5, 0.5**2)  # of the base of an only domain
+_BASE_PRIOR = Belief(0.5, 0.5**2)  # of the base of an only domain
 _BASE_SPREAD = 0.05  # the spread of several domains' bases, before any of them is known
-_ROOM = 2  # the factor on that spread: a high base leaves a skill less room
-_ROUNDS = 8  # until the spread of the bases is stable
-_NOTHING = 1e-9  # the precision of a domain without information on an unknown
-LEAST_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
-# In units of the slope, for it goes with the odds: 0.5 and 0.05 if half of all succeed.
-_CHOOSING = 2.0  # how far from 0 the effect of choosing is expected, of a domain
-_CHOOSING_APART = 0.2  # and how far a skill's is from its domain's, and a domain's from another's
-_CHOOSERS = 400  # skills up to which each has one of its own
-
-
-def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
-    """Update the solutions with the base rates of all domains (empirical Bayes)."""
-    mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
-    for _ in range(_ROUNDS):
-        expected = Belief(mean_rate, _ROOM * spread)
-        updates = [_update_belief(solved, 0, WIDE, expected, size=1) for solved in solutions]
-        mean_rate = sum(float(base.mean[0]) for base in updates) / len(updates)
-        squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in updates)
-        spread = (sum(squares) + _BASE_SPREAD**2) / (len(updates) + 1)
-    expected = Belief(mean_rate, _ROOM * spread)
-    return [_update_belief(solved, 0, WIDE, expected) for solved in solutions]
-
-
-def pool_choosing(
-    solutions: Sequence[Posterior], indices: Sequence[int], units: Sequence[float]
-) -> list[Posterior]:
-    """Update each solution with the effect of choosing in the other domains.
-
-    `indices` are the indices of this effect; `units` are the units in which domains compare.
-    Source: DerSimonian and Laird 1986, the mean of the others.
-    """
-    prior = Belief(0.0, _CHOOSING**2)
-    domains = list(zip(solutions, indices, units, strict=True))
-    estimates = [_domain_estimate(*domain, prior) for domain in domains]
-    spread = max(_CHOOSING_APART**2, _domain_spread(estimates))
-    weights = [1 / (estimate.variance + spread) for estimate in estimates]
-    terms = [weight * estimate.middle for weight, estimate in zip(weights, estimates, strict=True)]
-    total, term_sum = sum(weights) + 1 / prior.variance, sum(terms)
-    updated: list[Posterior] = []
-    for i, (solved, index, unit) in enumerate(domains):
-        precision = total - weights[i]
-        belief = Belief((term_sum - terms[i]) / precision, spread + 1 / precision)
-        old_belief, new_belief = _scale_belief(unit, prior), _scale_belief(unit, belief)
-        updated.append(_update_belief(solved, index, old_belief, new_belief))
-    return updated
-
-
-def _scale_belief(unit: float, belief: Belief) -> Belief:
-    return Belief(unit * belief.middle, unit**2 * belief.variance)
-
-
-def _domain_estimate(solved: Posterior, index: int, unit: float, prior: Belief) -> Belief:
-    """Return the estimate of an unknown from one domain alone, in units, without the prior."""
-    mean, variance = solved.mean[index] / unit, solved.covariance[index, index] / unit**2
-    precision = max(_NOTHING, float(1 / variance - 1 / prior.variance))
-    weighted_mean = float(mean / variance - prior.middle / prior.variance)
-    return Belief(weighted_mean / precision, 1 / precision)
-
-
-def _domain_spread(estimates: Sequence[Belief]) -> float:
-    """Return the variance between domains, by moments; it may be below 0."""
-    weights = [1 / estimate.variance for estimate in estimates]
-    pairs, total = list(zip(weights, estimates, strict=True)), sum(weights)
-    mean = sum(weight * estimate.middle for weight, estimate in pairs) / total
-    squares = sum(weight * (estimate.middle - mean) ** 2 for weight, estimate in pairs)
-    degrees = total - sum(w * w for w in weights) / total
-    return (squares - (len(estimates) - 1)) / degrees if degrees > 0 else 0.0
-
-
-def _update_belief(
-    solved: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
-) -> Posterior:
-    """Return the first `size` unknowns of a solution after a change of one belief.
-
-    Source: Sherman and Morrison, 1950.
-    """
-    precision = 1 / belief.variance - 1 / prior.variance
-    mean_change = belief.middle / belief.variance - prior.middle / prior.variance
-    row = solved.covariance[index, :size]
-    share = row / (1 + precision * solved.covariance[index, index])
-    mean = solved.mean[:size] + share * (mean_change - precision * solved.mean[index])
-    return Posterior(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
+_SPREAD_FACTOR = 2  # on that spread: a high base leaves a skill less to add
+_POOL_ROUNDS = 8  # until the spread of the bases is stable
+_MIN_PRECISION = 1e-9  # of an unknown, for a domain without information on it
+MIN_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
+# In units of the slope, because it goes with the odds: 0.5 and 0.05 if half of all succeed.
+_CHOICE_SPREAD = 2.0  # how far from 0 the effect of choosing is expected, of a domain
+_CHOICE_DIFFERENCE = 0.2  # and how far a skill's is from its domain's, or two domains' apart
+_MAX_CHOICES = 400  # skills up to which each has an effect of choosing of its own
 
 
 class _Role(NamedTuple):
@@ -145,15 +71,87 @@ def domain_effects(
         for sums, system in zip(domains, systems, strict=True)
     ]
     if len(domains) > 1:
-        solutions = pool_choosing(
-            solutions,
-            [len(sums.columns) + 1 for sums in domains],
-            [system.slope for system in systems],
-        )
+        indices = [len(sums.columns) + 1 for sums in domains]
+        slopes = [system.slope for system in systems]
+        solutions = _pool_choosing(solutions, indices, slopes)
         rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
-        solutions = pool_bases(solutions, rates)
+        solutions = _pool_bases(solutions, rates)
     for sums, system, solved in zip(domains, systems, solutions, strict=True):
         yield from _effects(sums, system, solved, prior)
+
+
+def _pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
+    """Update the solutions with the base rates of all domains (empirical Bayes)."""
+    mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
+    for _ in range(_POOL_ROUNDS):
+        expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
+        updates = [_update_belief(solved, 0, _BASE_PRIOR, expected, size=1) for solved in solutions]
+        mean_rate = sum(float(base.mean[0]) for base in updates) / len(updates)
+        squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in updates)
+        spread = (sum(squares) + _BASE_SPREAD**2) / (len(updates) + 1)
+    expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
+    return [_update_belief(solved, 0, _BASE_PRIOR, expected) for solved in solutions]
+
+
+def _pool_choosing(
+    solutions: Sequence[Posterior], indices: Sequence[int], units: Sequence[float]
+) -> list[Posterior]:
+    """Update each solution with the effect of choosing in the other domains.
+
+    `indices` are the indices of this effect; `units` are the units in which domains compare.
+    Source: DerSimonian and Laird 1986, the mean of the others.
+    """
+    prior = Belief(0.0, _CHOICE_SPREAD**2)
+    domains = list(zip(solutions, indices, units, strict=True))
+    estimates = [_domain_estimate(*domain, prior) for domain in domains]
+    spread = max(_CHOICE_DIFFERENCE**2, _domain_spread(estimates))
+    weights = [1 / (estimate.variance + spread) for estimate in estimates]
+    terms = [weight * estimate.middle for weight, estimate in zip(weights, estimates, strict=True)]
+    total, term_sum = sum(weights) + 1 / prior.variance, sum(terms)
+    updated: list[Posterior] = []
+    for i, (solved, index, unit) in enumerate(domains):
+        precision = total - weights[i]
+        belief = Belief((term_sum - terms[i]) / precision, spread + 1 / precision)
+        old_belief, new_belief = _scale_belief(unit, prior), _scale_belief(unit, belief)
+        updated.append(_update_belief(solved, index, old_belief, new_belief))
+    return updated
+
+
+def _scale_belief(unit: float, belief: Belief) -> Belief:
+    return Belief(unit * belief.middle, unit**2 * belief.variance)
+
+
+def _domain_estimate(solved: Posterior, index: int, unit: float, prior: Belief) -> Belief:
+    """Return the estimate of an unknown from one domain alone, in units, without the prior."""
+    mean, variance = solved.mean[index] / unit, solved.covariance[index, index] / unit**2
+    precision = max(_MIN_PRECISION, float(1 / variance - 1 / prior.variance))
+    weighted_mean = float(mean / variance - prior.middle / prior.variance)
+    return Belief(weighted_mean / precision, 1 / precision)
+
+
+def _domain_spread(estimates: Sequence[Belief]) -> float:
+    """Return the variance between domains, by moments; it may be below 0."""
+    weights = [1 / estimate.variance for estimate in estimates]
+    pairs, total = list(zip(weights, estimates, strict=True)), sum(weights)
+    mean = sum(weight * estimate.middle for weight, estimate in pairs) / total
+    squares = sum(weight * (estimate.middle - mean) ** 2 for weight, estimate in pairs)
+    degrees = total - sum(w * w for w in weights) / total
+    return (squares - (len(estimates) - 1)) / degrees if degrees > 0 else 0.0
+
+
+def _update_belief(
+    solved: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
+) -> Posterior:
+    """Return the first `size` unknowns of a solution after a change of one belief.
+
+    Source: Sherman and Morrison, 1950.
+    """
+    precision = 1 / belief.variance - 1 / prior.variance
+    mean_change = belief.middle / belief.variance - prior.middle / prior.variance
+    row = solved.covariance[index, :size]
+    share = row / (1 + precision * solved.covariance[index, index])
+    mean = solved.mean[:size] + share * (mean_change - precision * solved.mean[index])
+    return Posterior(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
 
 
 def system_of(sums: Sums) -> System:
@@ -161,7 +159,7 @@ def system_of(sums: Sums) -> System:
     total = sum(group.count for group in sums.groups)
     successes = sum(group.successes for group in sums.groups)
     rate = (successes + 1) / (total + 2)
-    slope = max(LEAST_NOISE, rate * (1 - rate))
+    slope = max(MIN_NOISE, rate * (1 - rate))
     noise = sums.noise or slope
     spread = _base_spread(sums.groups, noise)
     count = len(sums.columns)
@@ -197,7 +195,7 @@ def _roles(share: Array) -> list[_Role]:
         _Role(np.minimum(indices, count), np.concatenate([[1.0], np.ones(count), zeros])),
         _Role(np.full(2 * count + 1, count + 1), choice),
     ]
-    if count <= _CHOOSERS:
+    if count <= _MAX_CHOICES:
         roles.append(_Role(count + 1 + np.where(indices > count, indices - count, indices), choice))
     return roles
 
@@ -235,17 +233,13 @@ def split_effects(mean: Array, count: int) -> tuple[Array, Array]:
 def shares(sums: Sums) -> Array:
     """Return for each column the share of its offers that were applied."""
     first, second = (np.frombuffer(data, np.int32) for data in (sums.firsts, sums.seconds))
-    uses, offers, count = (
-        np.zeros(len(sums.columns)),
-        np.zeros(len(sums.columns)),
-        len(sums.columns),
-    )
-    weights = np.frombuffer(sums.weights)
+    count, weights = len(sums.columns), np.frombuffer(sums.weights)
+    uses, offers = np.zeros(count), np.zeros(count)
     mask = second == first + count
     uses[first[mask]] = weights[mask]
     mask = (second == first) & (first >= count)
     offers[first[mask] - count] = weights[mask]
-    # One that was overruled weighs less than nothing, and was not applied.
+    # An overruled use weighs less than nothing, and was not applied.
     return np.maximum(0.0, np.divide(uses, offers, out=np.ones(count), where=offers > 0))
 
 
@@ -268,7 +262,7 @@ def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -
     The effects of choosing are included, by the slope of the domain's rate.
     """
     count = len(columns)
-    size = count + 1 + (count if count <= _CHOOSERS else 0)
+    size = count + 1 + (count if count <= _MAX_CHOICES else 0)
     precision = np.zeros((size, size))
     version_precision = 1 / (prior.scale**2 * (1 - prior.carry**2))
     for i, (_, version) in enumerate(columns):
@@ -278,9 +272,9 @@ def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -
             precision[i, i] += version_precision
             precision[i - 1, i - 1] += prior.carry**2 * version_precision
             precision[i - 1, i] = precision[i, i - 1] = -prior.carry * version_precision
-    precision[count, count] = 1 / (_CHOOSING * slope) ** 2
+    precision[count, count] = 1 / (_CHOICE_SPREAD * slope) ** 2
     indices = np.arange(count + 1, size)
-    precision[indices, indices] = 1 / (_CHOOSING_APART * slope) ** 2
+    precision[indices, indices] = 1 / (_CHOICE_DIFFERENCE * slope) ** 2
     return precision
 
 
@@ -298,10 +292,10 @@ def solve_mean(system: System, precision: Array) -> Array:
 
 def _build_equations(system: System, precision: Array) -> tuple[Array, Array]:
     matrix = system.matrix / system.noise
-    matrix[0, 0] += 1 / WIDE.variance
+    matrix[0, 0] += 1 / _BASE_PRIOR.variance
     matrix[1:, 1:] += precision
     vector = system.vector / system.noise
-    vector[0] += WIDE.middle / WIDE.variance
+    vector[0] += _BASE_PRIOR.middle / _BASE_PRIOR.variance
     return matrix, vector
 
 
@@ -317,13 +311,9 @@ def _effects(
                 base_sums[i] += weight * base
     for i, column in enumerate(sums.columns):
         mean, variance = _shrink(solved, i + 1, sums.shared[i], prior)
-        base = base_sums[i] / totals[i] if totals[i] else solved.mean[0]
-        yield (
-            column,
-            DomainEffect(
-                mean, variance, float(base), float(totals[i]), sums.latest[i], sums.changed[i]
-            ),
-        )
+        base = float(base_sums[i] / totals[i] if totals[i] else solved.mean[0])
+        recent = sums.latest[i], sums.changed[i]
+        yield column, DomainEffect(mean, variance, base, float(totals[i]), *recent)
 
 
 def _shrink(

@@ -10,12 +10,13 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from skillvault.learning.effect import equations
+from skillvault.learning.effect.equations import Array, Places
 from skillvault.learning.effect.lift import (
     UNSEEN,
     Column,
@@ -28,16 +29,14 @@ from skillvault.learning.effect.lift import (
 )
 from skillvault.model.policy import EffectPolicy
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-Places = np.ndarray[Any, np.dtype[np.intp]]
-
-_MOST = 2000  # skills of one domain that are weighed together, the most applied
-_DRIFT = 0.1  # how far the base is expected to move while a skill is applied `latest` times
-_SCORED = 20_000_000  # decisions times skills that the shared luck is computed for
-_GUESS = 20  # decisions that a first guess of the noise counts like
-_FEWEST = 5  # episodes that a correlation needs, and uses that half a history needs
-_STEP = 64  # decisions are added up again after one more for each so many
-_SURE = 2.58  # standard errors from which on a skill's two halves differ
+_MAX_SKILLS = 2000  # of one domain that are weighed together, the most applied
+_BASE_DRIFT = 0.1  # how far the base is expected to move while a skill is applied `latest` times
+_MAX_PRODUCTS = 20_000_000  # decisions times skills for which shared luck is computed
+_GUESS_WEIGHT = 20  # decisions that a first guess of the noise counts like
+_MIN_EPISODES = 5  # of a correlation
+_MIN_HALF = 5  # uses in half of a history
+_RECOUNT_PART = 64  # decisions are added up again after one more for each so many
+_CHANGE_ERRORS = 2.58  # standard errors from which on a skill's two halves differ
 
 
 class _Entries(NamedTuple):
@@ -62,7 +61,7 @@ def recount_after(count: int) -> int:
 
     So each decision costs the same amount of work, and lifts are at most 1/64 behind.
     """
-    return max(1, count // _STEP)
+    return max(1, count // _RECOUNT_PART)
 
 
 def add_up(
@@ -79,7 +78,7 @@ def add_up(
     by_entry = _by_entry(observations, begun)
     counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
     last = {skill: len(begun.get(skill, ())) for _, (skill, _) in by_entry}
-    skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MOST]
+    skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MAX_SKILLS]
     # Every version of a skill up to its last, so that old versions inform the last.
     columns = tuple((name, version) for name in sorted(skills) for version in range(last[name] + 1))
     names = sorted(totals)
@@ -117,27 +116,26 @@ def _entries(
     samples = {decision: observation for (decision, _), observation in by_entry.items()}
     names = sorted(samples, key=lambda decision: (samples[decision].made, decision))
     decision_index = {decision: i for i, decision in enumerate(names)}
-    episodes: dict[str, int] = {}
     numbered = [
         (decision_index[decision], column_index[column], observation)
         for (decision, column), observation in by_entry.items()
         if column in column_index
     ]
     decisions = np.array([decision for decision, _, _ in numbered], np.intp)
-    column_indices = np.array([column for _, column, _ in numbered], np.intp)
+    column_numbers = np.array([column for _, column, _ in numbered], np.intp)
     uses = np.array([part.weight for _, _, part in numbered], float)
     # What was applied could have been, whatever a receipt says.
     offers = np.array([part.offer == "shown" or part.weight > 0 for _, _, part in numbered], float)
-    order = np.lexsort((column_indices, decisions))
+    order = np.lexsort((column_numbers, decisions))
+    ordered_samples = [samples[name] for name in names]
+    episode_names = [sample.episode or f"alone {sample.decision}" for sample in ordered_samples]
+    episode_index = {name: i for i, name in enumerate(dict.fromkeys(episode_names))}
     return _Entries(
-        group=np.array([group_index[samples[d].group] for d in names], np.intp),
-        success=np.array([samples[d].success for d in names], float),
-        episode=np.array(
-            [episodes.setdefault(samples[d].episode or f"alone {d}", len(episodes)) for d in names],
-            np.intp,
-        ),
+        group=np.array([group_index[sample.group] for sample in ordered_samples], np.intp),
+        success=np.array([sample.success for sample in ordered_samples], float),
+        episode=np.array([episode_index[name] for name in episode_names], np.intp),
         decision=decisions[order],
-        column=column_indices[order],
+        column=column_numbers[order],
         applied=uses[order],
         offered=offers[order],
     )
@@ -148,16 +146,13 @@ def _sum_entries(
 ) -> Sums:
     """Sum the entries; weights are whole quarters, so the order makes no difference."""
     size = 2 * len(columns)
-    firsts, seconds, products = map(
-        np.concatenate, zip(*_products(entries, len(columns)), strict=True)
-    )
+    products = zip(*_products(entries, len(columns)), strict=True)
+    firsts, seconds, values = map(np.concatenate, products)
     pair_codes = np.minimum(firsts, seconds) * size + np.maximum(firsts, seconds)
-    codes, weights = _sum_by_code(pair_codes, products)
-    indices, values, decisions = (
-        np.concatenate([entries.column, entries.column + len(columns)]),
-        np.concatenate([entries.applied, entries.offered]),
-        np.concatenate([entries.decision, entries.decision]),
-    )
+    codes, weights = _sum_by_code(pair_codes, values)
+    indices = np.concatenate([entries.column, entries.column + len(columns)])
+    values = np.concatenate([entries.applied, entries.offered])
+    decisions = np.concatenate([entries.decision, entries.decision])
     success_weights = np.bincount(indices, values * entries.success[decisions], minlength=size)
     group_codes, group_weights = _sum_by_code(entries.group[decisions] * size + indices, values)
     by_group: list[dict[int, float]] = [{} for _ in totals]
@@ -219,8 +214,8 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     parameters = 1 + float((information / (information + np.diag(precision))).sum())  # at most
     degrees = max(1.0, len(errors) - parameters)
     # The first guess counts like so many decisions.
-    squares = float(errors @ errors) + _GUESS * system.noise
-    noise = max(equations.LEAST_NOISE, squares / (degrees + _GUESS))
+    squares = float(errors @ errors) + _GUESS_WEIGHT * system.noise
+    noise = max(equations.MIN_NOISE, squares / (degrees + _GUESS_WEIGHT))
     latest = _recent_effects(entries, errors, effects, noise * growth, times=prior.latest)
     recent, changes = zip(*latest, strict=True) if count else ((), ())
     return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changes, noise=noise)
@@ -234,7 +229,7 @@ def _shared_luck(entries: _Entries, choice: Array, correlation: float, gains: Ar
     holds for a column with a single episode. Source: Moulton 1986, by moments.
     """
     count = gains.shape[1]
-    window = slice(max(0, len(entries.column) - _SCORED // count), None)
+    window = slice(max(0, len(entries.column) - _MAX_PRODUCTS // count), None)
     column, z = entries.column[window], choice[window, None]
     influence = entries.applied[window, None] * gains[1 + column] + z * gains[count + 1]
     if len(gains) > count + 2:
@@ -254,7 +249,7 @@ def _episode_correlation(errors: Array, episodes: Places) -> float:
     sizes = np.bincount(episodes)
     pairs = float((sizes * (sizes - 1)).sum())
     variance = float(errors @ errors) / len(errors)
-    if len(sizes) < _FEWEST or not pairs or not variance:
+    if len(sizes) < _MIN_EPISODES or not pairs or not variance:
         return 0.0
     products = float((np.bincount(episodes, errors) ** 2).sum() - errors @ errors)
     return min(1.0, max(0.0, products / pairs / variance))
@@ -272,19 +267,17 @@ def _recent_effects(
     starts = np.searchsorted(entries.column[order], np.arange(len(effects) + 1))
     for i, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
         rows = order[starts[i] : starts[i + 1]]
-        uses = entries.decision[rows[entries.applied[rows] > UNSEEN]]
-        column = _Trace(
-            entries.decision[rows], entries.applied[rows], errors, later_errors, float(variance)
-        )
+        decisions, applied = entries.decision[rows], entries.applied[rows]
+        uses = decisions[applied > UNSEEN]
+        column = _Trace(decisions, applied, errors, later_errors, float(variance))
         latest_effect, change = (0.0, 0.0), 0.0
         if len(uses) > times:
             precision, difference = _span_effect(column, uses[-times], len(errors))
             latest_effect = precision, difference + float(effect)
-        if len(uses) >= 2 * _FEWEST:
+        if len(uses) >= 2 * _MIN_HALF:
             middle = uses[len(uses) // 2]
-            change = _change_variance(
-                _span_effect(column, uses[0], middle), _span_effect(column, middle, len(errors))
-            )
+            early = _span_effect(column, uses[0], middle)
+            change = _change_variance(early, _span_effect(column, middle, len(errors)))
         yield latest_effect, change
 
 
@@ -302,7 +295,7 @@ def _span_effect(column: _Trace, first: int, last: int) -> tuple[float, float]:
     """Return (precision, effect beyond the effect of all time) of a span with its own base."""
     start, end = np.searchsorted(column.decision, [first, last])
     applied_weights, decision = column.applied[start:end], column.decision[start:end]
-    count = last - first + column.variance / _DRIFT**2
+    count = last - first + column.variance / _BASE_DRIFT**2
     mean_application = applied_weights.sum() / count
     squares = (applied_weights * applied_weights).sum() - mean_application * applied_weights.sum()
     error_sum = column.after[first] - column.after[last]
@@ -318,8 +311,8 @@ def _change_variance(early: tuple[float, float], late: tuple[float, float]) -> f
     if not (early[0] and late[0]):
         return 0.0
     expectation = 1 / early[0] + 1 / late[0]
-    squared = (late[1] - early[1]) ** 2
-    return (squared - expectation) / 4 if squared > _SURE**2 * expectation else 0.0
+    square = (late[1] - early[1]) ** 2
+    return (square - expectation) / 4 if square > _CHANGE_ERRORS**2 * expectation else 0.0
 
 
 def estimate_lifts(domains: Iterable[Sums], prior: EffectPolicy) -> dict[Column, Lift]:
@@ -333,9 +326,7 @@ def estimate_lifts(domains: Iterable[Sums], prior: EffectPolicy) -> dict[Column,
     parts: dict[Column, list[DomainEffect]] = {}
     for column, part in equations.domain_effects(with_groups, prior):
         parts.setdefault(column, []).append(part)
-    return {
-        column: _pool_effects(column_parts, prior) for column, column_parts in sorted(parts.items())
-    }
+    return {column: _pool_effects(parts[column], prior) for column in sorted(parts)}
 
 
 def _pool_effects(parts: Sequence[DomainEffect], prior: EffectPolicy) -> Lift:

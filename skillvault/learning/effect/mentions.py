@@ -18,66 +18,63 @@ from skillvault.model.text import markdown
 from skillvault.model.text.tables import join_lines, read_sections
 
 X, Y = "\ue000", "\ue001"  # in a plain sentence: the mention that is read, and any other
-_ENDINGS = r"(?:\w?(?:e?[sdn]|ing)|y|ies|ied|ying|e)?"
-LINES = [
-    (name, line)
-    for name, text in read_sections("skillvault.learning.effect", "cues.txt")
+_VERB_ENDINGS = r"(?:\w?(?:e?[sdn]|ing)|y|ies|ied|ying|e)?"
+_CUE_LINES = [
+    (section, line)
+    for section, text in read_sections("skillvault.learning.effect", "cues.txt")
     for line in join_lines(text)
 ]
-_WORDS = dict(line.split(": ", 1) for name, line in LINES if name == "words")
+_WORDS = dict(line.split(": ", 1) for section, line in _CUE_LINES if section == "words")
 
 
-def expand(pattern: str) -> re.Pattern[str]:
+def _cue(pattern: str) -> re.Pattern[str]:
     """Return a pattern of `cues.txt` as a regular expression."""
     while re.search(r"<\w+>", pattern):
         pattern = re.sub(r"<(\w+)>", lambda match: f"(?:{_WORDS[match[1]]})", pattern)
-    pattern = _ENDINGS.join(re.split(r"(?<=[\w\])])~", pattern))
+    pattern = _VERB_ENDINGS.join(re.split(r"(?<=[\w\])])~", pattern))
     return regex(pattern.replace("X", X).replace("Y", Y))
 
 
-def cues_of(section: str) -> list[re.Pattern[str]]:
-    """Return the patterns of one section of `cues.txt`, in order."""
-    return [expand(line) for name, line in LINES if name == section]
-
-
-KINDS = frozenset({"warning", "pattern", "evolved", "strategy", "guide"})  # a name's prefix
-TITLE = 5  # words from which on a title is a mention by itself
-NEAR = 160  # characters around a mention in which a cue may be
+_KINDS = frozenset({"warning", "pattern", "evolved", "strategy", "guide"})  # a name's prefix
+_MIN_TITLE_WORDS = 5  # from which on a title is a mention by itself
+_CUE_DISTANCE = 160  # characters around a mention in which a cue may be
+_MAX_READ = 300  # characters of a sentence that are read on each side of a mention
 
 _QUOTES = "\"'`*“”‘’«»"
 _NO_QUOTES = str.maketrans(dict.fromkeys(_QUOTES, ""))
-_BESIDE = cues_of("beside")  # what makes a word a mention that may be a word like others
-JOINED = regex(  # the text between two mentions of a list
+# A cue beside a word that may be a common word makes the word a mention.
+_NAME_CUES = [_cue(line) for section, line in _CUE_LINES if section == "beside"]
+_JOINT = regex(  # the text between two mentions of a list
     rf"[{_QUOTES})\]\s]*(?:\([^()]{{0,60}}\)\s*|\b(?:for|to)(?: [\w-]+){{1,4}})?"
     r"(?:[,;&+/]|,?\s*\b(?:and|or|nor|not|but|with)(?:\s+(?:later|then|also|of|by|with|on|to))*)"
     rf"\s*(?:the\s+)?[{_QUOTES}(\[\s]*",
     re.IGNORECASE,
 )
-_LAST = regex(
+_LIST_END = regex(
     r"[\"'`*)\]\s]*(?:[,.;:)\]]|$|(?:and|or|for|to|as well|skills?|lessons?)\b)", re.IGNORECASE
 )
 # A handle without its brackets is a mention at the head of a line, before a verb.
-_HEAD = regex(
+_HANDLE_LEAD = regex(
     r"(?:^|[\n;.,(]|skills?:|\[[ xX✓✔]\])\s*(?:[-*]\s+)?(?:lessons?\s+|both\s+)?$", re.IGNORECASE
 )
-_SAYS = regex(
+_HANDLE_VERB = regex(
     r"\s*(?:[:=→)]|->|[-–—]\s|(?:,|and|or|&)\s*\[?S\d|(?:sa(?:ys|id)|tells?|told|warned|advis\w+"
     r"|suggest\w*|appl\w+|used|followed|skipped|ignored|no|yes|was|is|did|does)\b)",
     re.IGNORECASE,
 )
 # What is said of a skill instead of its name: `the unlock-token warning`, `the rule about tokens`.
-_CALLED = regex(
+_DESCRIPTION = regex(
     r"(?<![\w/-])(?P<kind>skill|lesson|rule|warning|pattern|guide|strategy|playbook"
     r"|advice)s?(?![\w-])"
     r"(?:(?:\s*[:=]\s*|\s+(?:about|on|for|against|of|regarding)\s+)"
     rf"(?P<ahead>[{_QUOTES}]*\w+(?:[-_ ]+\w+){{0,5}}))?",
     re.IGNORECASE,
 )
-_RUN = regex(rf"\w+(?:[-_ {_QUOTES}]+\w+){{0,6}}[{_QUOTES}]*[ -]$")
-_EMPTY = frozenset("the a an this that our my its of on in to for at by with and or".split())
+_WORD_RUN = regex(rf"\w+(?:[-_ {_QUOTES}]+\w+){{0,6}}[{_QUOTES}]*[ -]$")
+_STOP_WORDS = frozenset("the a an this that our my its of on in to for at by with and or".split())
 _WORD = regex(r"[^\W_]+")
-_PART = regex(r"[^-_\s]+")
-_HEX = regex(r"^(?=.*\d)[0-9a-f]{6}(?:[0-9a-f]{6})?$")
+_NAME_PART = regex(r"[^-_\s]+")
+_HEX_SUFFIX = regex(r"^(?=.*\d)[0-9a-f]{6}(?:[0-9a-f]{6})?$")
 
 
 class Mention(NamedTuple):
@@ -145,8 +142,8 @@ def find_mentions(
 
 def _find_name(name: str, text: str) -> Iterator[_Span]:
     for match in _pattern_of(name).finditer(text):
-        words, is_spaced = len(_PART.findall(match[0])), re.search(r"\s", match[0])
-        is_whole = words == len(_PART.findall(name))
+        words, is_spaced = len(_NAME_PART.findall(match[0])), re.search(r"\s", match[0])
+        is_whole = words == len(_NAME_PART.findall(name))
         is_strong = words >= (2 if is_whole else 3) and (not is_spaced or (is_whole and words > 2))
         yield _Span(match.start(), match.end(), name, is_whole, not is_strong)
 
@@ -156,7 +153,7 @@ def _find_title(name: str, body: str, text: str) -> Iterator[_Span]:
         words = _WORD.findall(title.split(":", 1)[-1])
         pattern = r"(?<!\w)" + r"[\W_]+".join(map(re.escape, words)) + r"(?!\w)"
         for match in re.finditer(pattern, text, re.IGNORECASE) if len(words) > 1 else ():
-            yield _Span(match.start(), match.end(), name, weak=len(words) < TITLE)
+            yield _Span(match.start(), match.end(), name, weak=len(words) < _MIN_TITLE_WORDS)
 
 
 def _find_handle(handle: str, name: str, text: str) -> Iterator[_Span]:
@@ -169,10 +166,10 @@ def _find_descriptions(
     text: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
 ) -> Iterator[_Span]:
     """Yield the phrases that describe a skill by its kind and some words of its name."""
-    for cue in _CALLED.finditer(text):
+    for cue in _DESCRIPTION.finditer(text):
         start, end = cue.span("kind")
         spans: list[tuple[int, int]] = []
-        if run := _RUN.search(text, max(0, start - 90), start):
+        if run := _WORD_RUN.search(text, max(0, start - 90), start):
             words = _WORD.finditer(text, run.start(), run.end())
             spans += [(word.start(), run.end()) for word in words]
         if cue["ahead"]:
@@ -188,8 +185,8 @@ def _described_skill(
     phrase: str, kind: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
 ) -> str | None:
     words = _lower_words(phrase)
-    content = {word for word in words if word not in KINDS | _EMPTY}
-    if not content or {words[0], words[-1]} & _EMPTY:
+    content = {word for word in words if word not in _KINDS | _STOP_WORDS}
+    if not content or {words[0], words[-1]} & _STOP_WORDS:
         return None
     stems = {word.rstrip("s") for word in content}
     candidates = {
@@ -198,29 +195,30 @@ def _described_skill(
     if len(content) > 1 and not candidates:
         holding = set.intersection(*(set(names.get(word, ())) for word in content))
         candidates = {name for name in holding if content >= _needed_words(name)}
-    kinds = {kind, *words} & KINDS
-    matching_names = {name for name in candidates if _PART.findall(name)[0] in kinds}
+    kinds = {kind, *words} & _KINDS
+    matching_names = {name for name in candidates if _NAME_PART.findall(name)[0] in kinds}
     if not matching_names and len(content) > 1 and not kinds - {"guide"}:
         matching_names = candidates
     return next(iter(matching_names)) if len(matching_names) == 1 else None
 
 
 def _has_cue(span: _Span, text: str) -> bool:
-    head, tail = text[max(0, span.start - NEAR) : span.start], text[span.end :][:NEAR]
+    head = text[max(0, span.start - _CUE_DISTANCE) : span.start]
+    tail = text[span.end : span.end + _CUE_DISTANCE]
     if head[-1:] in _QUOTES and tail[:1] in _QUOTES and head and tail:
         return True
-    if span.handle and _HEAD.search(head) and (_SAYS.match(tail) or "]" in head[-3:]):
+    if span.handle and _HANDLE_LEAD.search(head) and (_HANDLE_VERB.match(tail) or "]" in head[-3:]):
         return True
     sentence = " ".join(f"{head}{X}{tail}".lower().translate(_NO_QUOTES).split())
-    return any(cue.search(sentence) for cue in _BESIDE)
+    return any(cue.search(sentence) for cue in _NAME_CUES)
 
 
 def _is_listed(span: _Span, neighbours: Iterable[_Span], text: str) -> bool:
     """Return True if a span is in a list with a mention: `x, y and z`, not `x, y data`."""
-    return bool(span.handle or _LAST.match(text, span.end)) and any(
+    return bool(span.handle or _LIST_END.match(text, span.end)) and any(
         neighbour.end <= span.start
         and neighbour.handle == span.handle
-        and JOINED.fullmatch(text, neighbour.end, span.start)
+        and _JOINT.fullmatch(text, neighbour.end, span.start)
         for neighbour in neighbours
     )
 
@@ -255,9 +253,9 @@ def _pattern_of(name: str) -> re.Pattern[str]:
 
 def _split(name: str) -> tuple[list[str], list[str], list[str]]:
     """Split a name into optional words at its start, required words, and an optional hex suffix."""
-    parts = _PART.findall(name) or [name]
-    last = len(parts) - (len(parts) > 2 and _HEX.match(parts[-1]) is not None)
-    first = min(2, max(0, last - 2)) if parts[0].lower() in KINDS else 0
+    parts = _NAME_PART.findall(name) or [name]
+    last = len(parts) - (len(parts) > 2 and _HEX_SUFFIX.match(parts[-1]) is not None)
+    first = min(2, max(0, last - 2)) if parts[0].lower() in _KINDS else 0
     return parts[:first], parts[first:last], parts[last:]
 
 
@@ -273,36 +271,34 @@ def _lower_words(text: str) -> list[str]:
 # what is to be used, if work follows; `open` says nothing of use.
 Reading = Literal["applied", "named", "due", "overruled", "declined", "open"]
 
-_READ = 300  # characters of a sentence that are read on each side of a mention
-
 _REWRITES = [
-    (expand(pattern), by.strip('"'))
-    for name, line in LINES
-    if name == "rewrites"
-    for pattern, by in [line.split(" -> ")]
+    (_cue(pattern), replacement.strip('"'))
+    for section, line in _CUE_LINES
+    if section == "rewrites"
+    for pattern, replacement in [line.split(" -> ")]
 ]
 _CUES = [
-    (reading, expand(line))
-    for name, line in LINES
+    (reading, _cue(line))
+    for section, line in _CUE_LINES
     for reading in get_args(Reading)
-    if reading == name
+    if reading == section
 ]
-_APART = re.compile(r"\b(?:not|but|for|to|with)\b", re.IGNORECASE)
-_ALONE = re.compile(r"\W?\s+(?:was|is|did|does|has|had)\b", re.IGNORECASE)
-_END = re.compile(
+_SEPARATOR = re.compile(r"\b(?:not|but|for|to|with)\b", re.IGNORECASE)
+_OWN_VERB = re.compile(r"\W?\s+(?:was|is|did|does|has|had)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(
     r"(?<!\bcf)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)(?<!^\d)(?<!\n\d)(?<!\n\d\d)[.!]+[\"'”’)\]]*(?=\s|$)"
     r"|[?][\"')\]]*\s+(?!(?i:yes|no|nope|not|sure|indeed|it (?:does|is)|absolutely|hardly"
     r"|probably)\b)|;\s|\\n"
     r"|\n\s*(?:\n|(?=[-*+>#|]|\d+[.)]\s|\[))|(?<=[:.!?|])\s*\n"
 )
 # A mention taken up again: `I read x and ignored it`, `X says wait. I shipped anyway.`
-_IT = re.compile(
+_PRONOUN = re.compile(
     r"\b(?:it|them|this|that|the (?:warning|advice|lesson|rule|guidance|skill|pattern))"
     r"(?= ?(?:[,.;!)]|$)| (?:and|but|anyway|because|since|as|to|for|on|in|instead|too|does|did|is"
     r"|was|has|had|raised|threw|failed)\b)"
 )
-_TURN_BACK = expand(r"(?<!me to )(?<!us to )\b(((<not>) (<gap>){0,2})?(<use>)|<defy>|<decline>) X")
-_BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
+_REVERSAL = _cue(r"(?<!me to )(?<!us to )\b(((<not>) (<gap>){0,2})?(<use>)|<defy>|<decline>) X")
+_LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 _HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:|\w[\w ,'-]{2,40}(?=\n))[*_]*)\s*$")
 
 
@@ -311,14 +307,15 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
     index, heading, words = 0, "", ""
     group: Sequence[Mention] = ()
     reading: Reading = "open"
-    bounds = [0, *(match.end() for match in _END.finditer(text)), len(text)] if mentions else []
+    ends = _SENTENCE_END.finditer(text) if mentions else ()
+    bounds = [0, *(match.end() for match in ends), len(text)]
     for start, end in pairwise(bounds):
         first = index
         while index < len(mentions) and mentions[index].start < end:
             index += 1
         if first == index:
             if text[start:end].strip():
-                is_item = _BULLET.match(text, start)
+                is_item = _LIST_ITEM.match(text, start)
                 heading = heading if is_item else _heading_of(text[start:end])
                 if group and not heading and (cue := _find_turn(reading, words, text[start:end])):
                     yield from ((mention, cue) for mention in group)
@@ -330,7 +327,7 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
             is_one_more = first > 0 and text[:start].rstrip().endswith(";")
             if not (is_one_more and words.strip(" .") == X):  # `shown: x; y`
                 reading = _find_reading(words)
-                if heading and _BULLET.match(text, start) and reading in ("named", "open"):
+                if heading and _LIST_ITEM.match(text, start) and reading in ("named", "open"):
                     reading = _find_reading(f"{heading}: {words.lstrip('-+ ')}")
                 if reading == "due":
                     reading = "named" if text[end:].strip() else "open"
@@ -339,7 +336,7 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
 
 def _find_turn(reading: Reading, words: str, sentence: str) -> Reading | None:
     """Return the new reading if a sentence takes back the mention in the words before."""
-    sentence = _IT.sub(X, _simplify(sentence))
+    sentence = _PRONOUN.sub(X, _simplify(sentence))
     if reading == "applied" and X not in sentence:
         return None
     turn_reading = _find_reading(f"{words} {sentence}")
@@ -355,11 +352,11 @@ def _group_mentions(text: str, mentions: Sequence[Mention]) -> list[list[Mention
     """Combine the mentions that a sentence lists together."""
     groups = [[mentions[0]]]
     for previous, mention in pairwise(mentions):
-        text_between = text[previous.end : mention.start]
-        is_alone = (
-            text_between.strip() == "," and len(groups[-1]) == 1 and _ALONE.match(text, mention.end)
-        )
-        if JOINED.fullmatch(text_between) and not is_alone and not _APART.search(text_between):
+        gap = text[previous.end : mention.start]
+        is_list = _JOINT.fullmatch(gap) and not _SEPARATOR.search(gap)
+        if gap.strip() == "," and len(groups[-1]) == 1 and _OWN_VERB.match(text, mention.end):
+            is_list = False
+        if is_list:
             groups[-1].append(mention)
         else:
             groups.append([mention])
@@ -370,12 +367,13 @@ def _plain_around(
     text: str, span: tuple[int, int], groups: Sequence[Sequence[Mention]], target: int
 ) -> str:
     """Return a sentence in plain form: the target group as `X`, other groups as `Y`."""
-    parts, position = [], max(span[0], groups[target][0].start - _READ)
+    parts, position = [], max(span[0], groups[target][0].start - _MAX_READ)
     for number, group in enumerate(groups):
         if group[0].start >= position:
             parts += [text[position : group[0].start], X if number == target else Y]
             position = group[-1].end
-    return _simplify("".join(parts) + text[position : min(span[1], groups[target][-1].end + _READ)])
+    end = min(span[1], groups[target][-1].end + _MAX_READ)
+    return _simplify("".join([*parts, text[position:end]]))
 
 
 def _simplify(sentence: str) -> str:
@@ -390,7 +388,7 @@ def _find_reading(sentence: str) -> Reading:
     """Return the reading of the first cue in a plain sentence, and if it returns to a mention."""
     reading = _first_cue(sentence)
     head, _, tail = sentence.partition(X)
-    cue = _TURN_BACK.search(tail := _IT.sub(X, tail))
+    cue = _REVERSAL.search(tail := _PRONOUN.sub(X, tail))
     if cue and Y not in tail[: cue.start()] and not (reading == "declined" and Y in head):
         return _first_cue(cue[0])
     return reading

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from skillvault.learning.contrast.condition_table import Column, Figures, Truth, lead_columns
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.separations import (
-    RULES,
+    DEFAULT_SETTINGS,
     Decisions,
     Places,
     RuleCandidate,
@@ -39,12 +39,12 @@ from skillvault.model.records import Outcome
 # Divided by the number of tries: .04 for ten, .02 for twenty. Reading points are a quarter apart,
 # so this bounds all tests together and gives the first few more power than a constant .02.
 _LEVEL = 0.4
-_FEWEST_EPISODES, _FEWEST_ON_A_SIDE = 8, 3
+_MIN_EPISODES, _MIN_SIDE = 8, 3  # episodes in all, and on each side of a condition
+_MIN_SERIAL_EPISODES = 16  # that show whether a number and the results both drift
 _RESULT = "failures"
-_ARRANGEMENTS, _SHUFFLES = 5_000, 2_000
+_MAX_ARRANGEMENTS, _SHUFFLES = 5_000, 2_000
 _MAX_LEADS = 2
 _ROUNDING = 1e-4  # of the logarithm of a p, which is computed in single precision
-_SERIAL = 16  # fewest episodes that show whether a number and the results both drift
 
 
 class _Tries(NamedTuple):
@@ -69,7 +69,7 @@ class _Cuts(NamedTuple):
 def rules_and_leads(
     outcomes: Sequence[Outcome],
     results: Mapping[str, frozenset[str]],
-    rules: EvaluatePolicy = RULES,
+    settings: EvaluatePolicy = DEFAULT_SETTINGS,
     previous_point: int | None = None,
 ) -> tuple[Separation, ...]:
     """Return the rules of one domain and action, then the leads about other keys.
@@ -77,30 +77,32 @@ def rules_and_leads(
     A rule must also be a lead, or have passed for the oldest `previous_point` outcomes. If
     `previous_point` is None, every rule is returned.
     """
-    lead_rules = leads(outcomes, rules)
-    passing_rules = separations(outcomes, results, rules)
-    confirmed_keys = {_keys_of(lead) for lead in lead_rules}
-    if previous_point is not None and any(
-        _keys_of(rule) not in confirmed_keys for rule in passing_rules
-    ):
+    lead_rules = leads(outcomes, settings)
+    passing_rules = separations(outcomes, results, settings)
+    confirmed_keys = set(map(_keys_of, lead_rules))
+    is_confirmed = all(_keys_of(rule) in confirmed_keys for rule in passing_rules)
+    if previous_point is not None and not is_confirmed:
         earlier_outcomes = sorted(outcomes, key=lambda outcome: outcome.order)[:previous_point]
-        confirmed_keys |= {_keys_of(rule) for rule in separations(earlier_outcomes, results, rules)}
+        earlier_rules = separations(earlier_outcomes, results, settings)
+        confirmed_keys.update(map(_keys_of, earlier_rules))
         passing_rules = tuple(rule for rule in passing_rules if _keys_of(rule) in confirmed_keys)
     keys = {key for rule in passing_rules for key in _keys_of(rule)}
     return (*passing_rules, *(lead for lead in lead_rules if keys.isdisjoint(_keys_of(lead))))
 
 
-def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[Separation, ...]:
+def leads(
+    outcomes: Sequence[Outcome], settings: EvaluatePolicy = DEFAULT_SETTINGS
+) -> tuple[Separation, ...]:
     """Return the conditions with more failures than chance explains.
 
     The outcomes are of one domain and action, in any order. A second lead separates outcomes that
     the first lead does not separate.
     """
-    tries = _tries_of(outcomes, rules)
+    tries = _tries_of(outcomes, settings)
     if tries is None:
         return ()
     cuts = _cuts_of(tries)
-    rules_found: list[Separation] = []
+    found_leads: list[Separation] = []
     candidates: list[RuleCandidate] = []
     for _ in range(_MAX_LEADS if cuts.columns else 0):
         best_index, p = _best_cut(cuts, tries)
@@ -108,27 +110,27 @@ def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[S
             break
         lead = _candidate_of(cuts.columns[best_index], p, tries.decisions)
         if still_holds(lead.truth, lead.recorded, _RESULT, tries.decisions):
-            rules_found.append(replace(separation_of(lead, candidates, tries.decisions), lead=True))
+            found_leads.append(replace(separation_of(lead, candidates, tries.decisions), lead=True))
         candidates.append(lead)
         tries = tries._replace(strata=renumber(tries.strata * 2 + cuts.truth[best_index]))
-    return tuple(rules_found)
+    return tuple(found_leads)
 
 
 def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
     return frozenset((condition.kind, condition.key) for condition in separation.conditions)
 
 
-def _tries_of(outcomes: Sequence[Outcome], rules: EvaluatePolicy) -> _Tries | None:
+def _tries_of(outcomes: Sequence[Outcome], settings: EvaluatePolicy) -> _Tries | None:
     """Return the latest failures and successes; None if they are too few or all have one result."""
     by_id = {outcome.id: outcome for outcome in outcomes}
-    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
+    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
     recent = [outcome for outcome in recent if outcome.result.status != "neutral"]
     is_failure = np.array([outcome.result.status == "failure" for outcome in recent])
-    if len(recent) < _FEWEST_EPISODES or is_failure.all() or not is_failure.any():
+    if len(recent) < _MIN_EPISODES or is_failure.all() or not is_failure.any():
         return None
-    episodes = number_names(episodes_of(recent, rules.episode_minutes))
+    episodes = number_names(episodes_of(recent, settings.episode_minutes))
     first_places = np.unique(episodes, return_index=True)[1]
-    if len(first_places) < _FEWEST_EPISODES:
+    if len(first_places) < _MIN_EPISODES:
         return None
     votes = np.bincount(episodes, is_failure) / np.bincount(episodes)
     strata = strata_of([tuple(map(recent[i].context.get, STRATA)) for i in first_places])
@@ -152,7 +154,7 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     is_testable = (recorded_counts > 0) & (2 * met_counts != recorded_counts)
     truth = is_testable & (2 * met_counts > recorded_counts)
     hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
-    is_large = (np.minimum(hits, counts - hits) >= _FEWEST_ON_A_SIDE) & (counts >= _FEWEST_EPISODES)
+    is_large = (np.minimum(hits, counts - hits) >= _MIN_SIDE) & (counts >= _MIN_EPISODES)
     chosen = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
     return _Cuts([columns[i] for i in chosen], keys[chosen], truth[chosen], is_testable[chosen])
 
@@ -263,7 +265,7 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
     size = float((member.sum(axis=0) ** 2).sum()) / len(votes) - 1
     session_share = np.maximum(((rows @ member) ** 2).sum(axis=1) / total - 1, 0)
     factor: Figures = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
-    if len(votes) >= _SERIAL:
+    if len(votes) >= _MIN_SERIAL_EPISODES:
         numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
         for lag in range(1, len(votes) // 4):
             serial_share = (rows[:, lag:] * rows[:, :-lag]).sum(axis=1) / total
@@ -284,7 +286,7 @@ def _arrangements(tries: _Tries) -> Figures:
         math.factorial(count.total()) // math.prod(map(math.factorial, count.values()))
         for count in counts
     ]
-    if math.prod(orders) > _ARRANGEMENTS:
+    if math.prod(orders) > _MAX_ARRANGEMENTS:
         return votes[_shuffles(members, len(votes), tries.seed)]
     rows = votes[None]
     for indices, count in zip(members, counts, strict=True):

@@ -31,87 +31,20 @@ from skillvault.model.records import Outcome, Scalar
 Places = NDArray[np.intp]
 
 SHIFTS = 400
-_FALSE_ALARM = 0.05  # share of sets without a cause that may get any rule
-_FULL = 60  # outcomes; fewer get a smaller share of it, for they are tested again soon
-_STATISTIC_ROUNDING = 1e-5
-_PAIRS_BACK = 0.15  # standard errors: pairs are many, and would raise the bar for single conditions
+DEFAULT_SETTINGS = EvaluatePolicy()
+_MAX_FALSE_ALARMS = 0.05  # share of sets without a cause that may get any rule
+_FULL_SET = 60  # outcomes; a smaller set is tested again soon, so it gets fewer false alarms
 
-
-def rotations(strata: Places, seed: bytes) -> Places:
-    """Return the index of the result that each outcome gets (shifts x outcomes), unshifted first.
-
-    An agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
-    """
-    members = [np.flatnonzero(strata == agent) for agent in np.unique(strata)]
-    if len(members) == 1 and len(strata) <= SHIFTS:
-        offsets = np.arange(len(strata))[:, None]
-    else:
-        random_bytes = shake_256(seed).digest(4 * SHIFTS * len(members))
-        offsets = np.frombuffer(random_bytes, dtype="<u4").reshape(SHIFTS, -1).astype(np.intp)
-        offsets = np.concatenate([np.zeros((1, len(members)), dtype=np.intp), offsets])
-    shifts = np.empty((len(offsets), len(strata)), dtype=np.intp)
-    for column, indices in enumerate(members):
-        shifted_indices = (np.arange(len(indices)) + offsets[:, column : column + 1]) % len(indices)
-        shifts[:, indices] = indices[shifted_indices]
-    return shifts
-
-
-def centred_within(truth: Truth, recorded: Truth, strata: Places) -> Figures:
-    """Return `truth` less its mean in the stratum (columns x outcomes); 0 if not recorded."""
-    member = membership(strata)
-    hits, counts = (values.astype(np.float32) @ member for values in (truth, recorded))
-    shares = hits / np.maximum(counts, 1)
-    return np.where(recorded, truth - shares[:, renumber(strata)], 0).astype(np.float32)
-
-
-def renumber(strata: Places) -> Places:
-    """Renumber strata from 0 without gaps."""
-    return np.unique(strata, return_inverse=True)[1].ravel()
-
-
-def strata_of(names: Sequence[tuple[Scalar, ...]]) -> Places:
-    """Number strata by name; all rare names share one stratum."""
-    counts = Counter(names)
-    return number_names([name if counts[name] >= _FEWEST_OF_STRATUM else () for name in names])
-
-
-def number_names(names: Sequence[Hashable]) -> Places:
-    """Number names from 0 in the order of their first use."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return np.array([numbers[name] for name in names], dtype=np.intp)
-
-
-def membership(strata: Places) -> Figures:
-    """Return 1 if an outcome belongs to a stratum, else 0 (outcomes x strata)."""
-    numbers = renumber(strata)
-    member: Figures = (numbers[:, None] == np.arange(numbers.max() + 1)).astype(np.float32)
-    return member
-
-
-def _statistics(centred: Figures, results: Truth, strata: Places) -> Figures:
-    """Return the standard errors between a column's share and chance (shifts x columns)."""
-    member = membership(strata)
-    sizes = member.sum(axis=0)
-    share = (results[0] @ member) / sizes
-    spread = sizes * share * (1 - share) / np.maximum(sizes - 1, 1)
-    errors = np.sqrt((centred**2 @ member) @ spread)
-    surplus = results.astype(np.float32) @ centred.T
-    # Nothing separates unless an agent both meets and misses it, and both fails and succeeds.
-    return np.where(
-        errors > _STATISTIC_ROUNDING, surplus / np.maximum(errors, _STATISTIC_ROUNDING), 0.0
-    )
-
-
-RULES = EvaluatePolicy()
-_FEWEST_OUTCOMES, _FEWEST_RESULTS, _FEWEST_EPISODES = 12, 3, 5
-_ADDS = 2.33  # standard errors that a rule must reach beside the accepted ones
-_SESSION_ADDS = 3.0  # the same, if all results of a session may share their luck
-_PAIR_ADDS = 3.29  # of a part of a pair beside a single cause: it has rivals
-_DIFFERS = 1.28  # standard errors between the halves of the time
-_FEWEST_LATELY = 3
-_ROUNDING = 1e-9
-_FEWEST_OF_STRATUM = 3
-_MOSTLY = 0.5  # of the variance between sessions: from here on a condition belongs to sessions
+_MIN_OUTCOMES, _MIN_RESULTS, _MIN_EPISODES = 12, 3, 5
+_MIN_STRATUM = 3  # outcomes with one name
+_MIN_LATE = 3  # late outcomes with and without a condition
+# Standard errors that a rule must reach beside the accepted rules; the same, if all results of a
+# session may share their luck; and of a part of a pair beside a single cause, which has rivals.
+_MIN_Z, _MIN_SESSION_Z, _MIN_PAIR_Z = 2.33, 3.0, 3.29
+_PAIR_HANDICAP = 0.15  # standard errors: the many pairs would hide single conditions
+_CHANGE_Z = 1.28  # standard errors between the halves of the time
+_SESSION_SHARE = 0.5  # of the variance, from which on a condition belongs to sessions
+_STATISTIC_ROUNDING, _ROUNDING = 1e-5, 1e-9
 _CUTS = ("at least", "below", "between", "outside")
 
 
@@ -156,14 +89,14 @@ class Decisions(NamedTuple):
 def separations(
     outcomes: Sequence[Outcome],
     results: Mapping[str, frozenset[str]],
-    rules: EvaluatePolicy = RULES,
+    settings: EvaluatePolicy = DEFAULT_SETTINGS,
 ) -> tuple[Separation, ...]:
     """Return the rules of each result, the most certain first.
 
     The outcomes are of one domain and action, in any order. `results` maps each result ("failures",
     "losses beyond 10 %") to the ids of its outcomes. All results share one false alarm rate.
     """
-    decisions = _decisions_of(outcomes, results, rules)
+    decisions = _decisions_of(outcomes, results, settings)
     if not decisions.results:
         return ()
     candidates = _find_candidates(build_condition_table(decisions.outcomes), decisions)
@@ -175,19 +108,19 @@ def separations(
 
 
 def _decisions_of(
-    outcomes: Sequence[Outcome], results: Mapping[str, frozenset[str]], rules: EvaluatePolicy
+    outcomes: Sequence[Outcome], results: Mapping[str, frozenset[str]], settings: EvaluatePolicy
 ) -> Decisions:
     """Return the latest outcomes, and the results that are neither too rare nor too common."""
     by_id = {outcome.id: outcome for outcome in outcomes}
-    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
-    episodes = np.array(episodes_of(recent, rules.episode_minutes), dtype=np.intp)
+    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
+    episodes = np.array(episodes_of(recent, settings.episode_minutes), dtype=np.intp)
     strata = strata_of([(o.source.agent, *map(o.context.get, STRATA)) for o in recent])
     truths = {name: np.array([o.id in ids for o in recent]) for name, ids in results.items()}
-    is_enough = len(recent) >= _FEWEST_OUTCOMES and len(set(episodes.tolist())) >= _FEWEST_EPISODES
+    is_enough = len(recent) >= _MIN_OUTCOMES and len(set(episodes.tolist())) >= _MIN_EPISODES
     testable_results = {
         name: truth
         for name, truth in truths.items()
-        if is_enough and _FEWEST_RESULTS <= truth.sum() <= len(truth) - _FEWEST_RESULTS
+        if is_enough and _MIN_RESULTS <= truth.sum() <= len(truth) - _MIN_RESULTS
     }
     sessions = number_names([o.session for o in recent])
     return Decisions(recent, testable_results, strata, episodes, sessions)
@@ -206,11 +139,11 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
     centred = centred_within(table.truth, table.recorded, strata)
     one_sided = np.array([opposite is None for opposite in table.opposites])
     pairs = np.array([len(rule) == 2 for rule in table.rules])
-    alarm = _FALSE_ALARM * min(1, len(strata) / _FULL)
+    alarm = _MAX_FALSE_ALARMS * min(1, len(strata) / _FULL_SET)
     observations, greatest = {}, np.full(len(shifts), -np.inf)
     for name, result in decisions.results.items():
         statistics = _statistics(centred, result[shifts], strata)
-        statistics[:, pairs] -= _PAIRS_BACK
+        statistics[:, pairs] -= _PAIR_HANDICAP
         observations[name] = statistics[0].copy()
         np.abs(statistics, out=statistics, where=~one_sided)
         greatest = np.maximum(greatest, statistics.max(axis=1))
@@ -229,6 +162,74 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
     return candidates
 
 
+# ── the permutation test ────────────────────────────────────────────────────────────
+
+
+def rotations(strata: Places, seed: bytes) -> Places:
+    """Return the index of the result that each outcome gets (shifts x outcomes), unshifted first.
+
+    An agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
+    """
+    members = [np.flatnonzero(strata == agent) for agent in np.unique(strata)]
+    if len(members) == 1 and len(strata) <= SHIFTS:
+        offsets = np.arange(len(strata))[:, None]
+    else:
+        random_bytes = shake_256(seed).digest(4 * SHIFTS * len(members))
+        offsets = np.frombuffer(random_bytes, dtype="<u4").reshape(SHIFTS, -1).astype(np.intp)
+        offsets = np.concatenate([np.zeros((1, len(members)), dtype=np.intp), offsets])
+    shifts = np.empty((len(offsets), len(strata)), dtype=np.intp)
+    for column, indices in enumerate(members):
+        shifted_indices = (np.arange(len(indices)) + offsets[:, column : column + 1]) % len(indices)
+        shifts[:, indices] = indices[shifted_indices]
+    return shifts
+
+
+def centred_within(truth: Truth, recorded: Truth, strata: Places) -> Figures:
+    """Return `truth` less its mean in the stratum (columns x outcomes); 0 if not recorded."""
+    member = membership(strata)
+    hits, counts = (values.astype(np.float32) @ member for values in (truth, recorded))
+    shares = hits / np.maximum(counts, 1)
+    return np.where(recorded, truth - shares[:, renumber(strata)], 0).astype(np.float32)
+
+
+def renumber(strata: Places) -> Places:
+    """Renumber strata from 0 without gaps."""
+    return np.unique(strata, return_inverse=True)[1].ravel()
+
+
+def strata_of(names: Sequence[tuple[Scalar, ...]]) -> Places:
+    """Number strata by name; all rare names share one stratum."""
+    counts = Counter(names)
+    return number_names([name if counts[name] >= _MIN_STRATUM else () for name in names])
+
+
+def number_names(names: Sequence[Hashable]) -> Places:
+    """Number names from 0 in the order of their first use."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.intp)
+
+
+def membership(strata: Places) -> Figures:
+    """Return 1 if an outcome belongs to a stratum, else 0 (outcomes x strata)."""
+    numbers = renumber(strata)
+    member: Figures = (numbers[:, None] == np.arange(numbers.max() + 1)).astype(np.float32)
+    return member
+
+
+def _statistics(centred: Figures, results: Truth, strata: Places) -> Figures:
+    """Return the standard errors between a column's share and chance (shifts x columns)."""
+    member = membership(strata)
+    sizes = member.sum(axis=0)
+    share = (results[0] @ member) / sizes
+    spread = sizes * share * (1 - share) / np.maximum(sizes - 1, 1)
+    errors = np.sqrt((centred**2 @ member) @ spread)
+    surplus = results.astype(np.float32) @ centred.T
+    # Nothing separates unless an agent both meets and misses it, and both fails and succeeds.
+    return np.where(
+        errors > _STATISTIC_ROUNDING, surplus / np.maximum(errors, _STATISTIC_ROUNDING), 0.0
+    )
+
+
 # ── the rules that remain ────────────────────────────────────────────────────────────
 
 
@@ -239,11 +240,10 @@ def _select_rules(
     accepted: list[RuleCandidate] = []
     single_sources = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
-        if any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted):
+        is_repeat = any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted)
+        if is_repeat or not _adds_information(candidate, accepted, decisions):
             continue
-        if _adds_information(candidate, accepted, decisions) and _holds_in_parts(
-            candidate, single_sources, decisions
-        ):
+        if _holds_in_parts(candidate, single_sources, decisions):
             yield separation_of(candidate, accepted, decisions)
             accepted.append(candidate)
 
@@ -268,12 +268,10 @@ def _adds_information(
         strata = renumber(strata * 2 + rule.truth)
     truth, recorded, result = candidate.truth, candidate.recorded, candidate.result
     by_session = decisions._replace(episodes=decisions.sessions)
-    return (
-        candidate.z > _ADDS
-        and effect_of(truth, recorded, result, by_session).z
-        > _session_threshold(candidate, decisions)
-        and (not accepted or effect_of(truth, recorded, result, decisions, strata=strata).z > _ADDS)
-    )
+    session_z = effect_of(truth, recorded, result, by_session).z
+    if candidate.z <= _MIN_Z or session_z <= _session_threshold(candidate, decisions):
+        return False
+    return not accepted or effect_of(truth, recorded, result, decisions, strata=strata).z > _MIN_Z
 
 
 def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
@@ -286,10 +284,10 @@ def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
     labels = renumber(decisions.sessions[candidate.recorded])
     x = candidate.truth[candidate.recorded] - candidate.truth[candidate.recorded].mean()
     session_variance = float((np.bincount(labels, x) ** 2 / np.bincount(labels)).sum())
-    if session_variance < _MOSTLY * float((x * x).sum()):
-        return _SESSION_ADDS
+    if session_variance < _SESSION_SHARE * float((x * x).sum()):
+        return _MIN_SESSION_Z
     freedom = max(int(labels.max()), 1)
-    return _SESSION_ADDS * (1 + (_SESSION_ADDS**2 + 1) / (4 * freedom))
+    return _MIN_SESSION_Z * (1 + (_MIN_SESSION_Z**2 + 1) / (4 * freedom))
 
 
 def _holds_in_parts(
@@ -305,11 +303,10 @@ def _holds_in_parts(
         return still_holds(candidate.truth, candidate.recorded, result, decisions)
     for condition in candidate.rule:
         truth = np.array([is_met(condition, outcome) is True for outcome in decisions.outcomes])
-        compared_outcomes = truth & candidate.recorded
-        gain = effect_of(candidate.truth, compared_outcomes, result, decisions).z
-        if gain < (_PAIR_ADDS if _source(condition) in single_sources else _ADDS):
-            return False
-        if not still_holds(candidate.truth, compared_outcomes, result, decisions):
+        compared = truth & candidate.recorded
+        min_gain = _MIN_PAIR_Z if _source(condition) in single_sources else _MIN_Z
+        is_gain = effect_of(candidate.truth, compared, result, decisions).z >= min_gain
+        if not (is_gain and still_holds(candidate.truth, compared, result, decisions)):
             return False
     return True
 
@@ -320,13 +317,13 @@ def still_holds(truth: Truth, recorded: Truth, result: str, decisions: Decisions
     A few late decisions are not enough to tell.
     """
     half = _late_half(decisions)
-    if (truth & half).sum() < _FEWEST_LATELY or (recorded & ~truth & half).sum() < _FEWEST_LATELY:
+    if (truth & half).sum() < _MIN_LATE or (recorded & ~truth & half).sum() < _MIN_LATE:
         return True
     early_effect = effect_of(truth, recorded & ~half, result, decisions)
     late_effect = effect_of(truth, recorded & half, result, decisions)
-    margin = math.hypot(early_effect.error, late_effect.error) * _DIFFERS
+    margin = math.hypot(early_effect.error, late_effect.error) * _CHANGE_Z
     has_changed = abs(early_effect.difference - late_effect.difference) > margin
-    return late_effect.difference > 0 and not (has_changed and late_effect.z < _ADDS)
+    return late_effect.difference > 0 and not (has_changed and late_effect.z < _MIN_Z)
 
 
 def _late_half(decisions: Decisions) -> Truth:
@@ -339,22 +336,19 @@ def separation_of(
     """Return a candidate as a rule with its counts."""
     result, half = decisions.results[candidate.result], _late_half(decisions)
     truth, opposite = candidate.truth, candidate.recorded & ~candidate.truth
-    late_counts = _tally(truth & half, result)
+    late_counts, episodes = _tally(truth & half, result), decisions.episodes
     return Separation(
         conditions=candidate.rule,
         result=candidate.result,
         met=_tally(truth, result),
         other=_tally(opposite, result),
-        episodes=(
-            len(set(decisions.episodes[truth & result])),
-            len(set(decisions.episodes[truth])),
-        ),
+        episodes=(len(set(episodes[truth & result])), len(set(episodes[truth]))),
         p=candidate.p,
         z=candidate.z,
         holds_for=frozenset(decisions.outcomes[i].id for i in truth.nonzero()[0].tolist()),
         read=len(decisions.outcomes),
         until=decisions.outcomes[-1].occurred_at,
-        lately=late_counts if late_counts[1] < _FEWEST_LATELY else None,
+        lately=late_counts if late_counts[1] < _MIN_LATE else None,
         held=tuple(rule.rule for rule in accepted),
     )
 
@@ -395,6 +389,6 @@ def _inflation(scores: Figures, clusters: Places) -> float:
     deviations = scores - scores.mean()
     cluster_sums = np.bincount(renumber(clusters), deviations)
     noise = float((deviations**2).sum())
-    if len(cluster_sums) < _FEWEST_EPISODES or noise <= _ROUNDING:
+    if len(cluster_sums) < _MIN_EPISODES or noise <= _ROUNDING:
         return 1.0
     return max(1.0, float((cluster_sums**2).sum()) / noise)

@@ -388,7 +388,7 @@ def _fact_changes(run: Run) -> Iterator[Change]:
     retellings = [item for item in plan.retellings if item.fact.id in run.view.facts]
     if links or retellings:
         yield from weighing_changes(links, retellings)
-    names = [*(fact.fact for fact in plan.facts), *(link.target.id for link in links)]
+    names = [*(fact.id for fact in plan.facts), *(link.target.id for link in links)]
     version_changes = list(_version_changes(run, names))
     yield from version_changes
     if len(links) == len(plan.links):
@@ -397,7 +397,7 @@ def _fact_changes(run: Run) -> Iterator[Change]:
         refs += (ref for change in version_changes for ref in change.targets)
         all_links = [*plan.links, *run.view.links.by_target(refs)]
         sources = {link.source.id for link in all_links if link.source.kind == "evaluation"}
-        promoted_ids = {fact.evaluation.id for fact in plan.facts}
+        promoted_ids = {fact.run.id for fact in plan.facts}
         run.settle(promote.STEP, sources.union(promoted_ids, keys))
 
 

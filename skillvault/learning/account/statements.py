@@ -296,18 +296,18 @@ def _deeds(
 ) -> Iterator[Statement]:
     """Yield the deeds with their results: failures first, with their remedies."""
     remedies: set[str] = set()
-    successes: list[Statement] = []
+    worked: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
-        wins, losses = _split_by_result(group)
-        if not is_one_sided(len(wins), len(losses)):
+        successes, failures = _split_by_result(group)
+        if not is_one_sided(len(successes), len(failures)):
             continue
-        if len(wins) > len(losses):
-            successes.append(_deed_statement(wins, losses, labels))
+        if len(successes) > len(failures):
+            worked.append(_deed_statement(successes, failures, labels))
         else:
-            remedy = _remedy(losses, tries, tasks)
+            remedy = _find_remedy(failures[-1], tries, tasks)
             remedies.update([remedy.id] if remedy else [])
-            yield _deed_statement(losses, wins, labels, remedy)
-    for deed in successes:
+            yield _deed_statement(failures, successes, labels, remedy)
+    for deed in worked:
         if len(deed.supporting) > 1 or deed.supporting[0] not in remedies:
             yield deed
 
@@ -362,32 +362,31 @@ def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[S
         )
 
 
-def is_one_sided(wins: int, losses: int) -> bool:
+def is_one_sided(successes: int, failures: int) -> bool:
     """Return True if chance does not explain which result is more frequent."""
-    if not (wins and losses):
-        return bool(wins or losses)
-    count, majority = wins + losses, max(wins, losses)
+    if not (successes and failures):
+        return bool(successes or failures)
+    count, majority = successes + failures, max(successes, failures)
     tail = sum(comb(count, k) for k in range(majority, count + 1)) / 2**count
     return bool(2 * tail <= _MAX_SIGN_TEST_P)
 
 
-def _remedy(losses: Sequence[Try], tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
-    """Return the next success on the same problem after the last of these failures.
+def _find_remedy(failure: Try, tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
+    """Return the next success on the same problem after a failure.
 
     The problem is the task, else the target. A trade without a task has no problem, because the
     next trade is a new one. If many runs share the problem, the deeds must also share words.
     """
-    loss = losses[-1]
-    task, deed_terms = tasks.get(loss.id), terms(loss.deed)
+    task, deed_terms = tasks.get(failure.id), terms(failure.deed)
     has_targets = len({attempt.target for attempt in tries}) > 1
     # With a task, one target for all tries is all of the code.
-    is_target_problem = has_targets if task else loss.score is None
-    target = loss.target if is_target_problem else None
+    is_target_problem = has_targets if task else failure.score is None
+    target = failure.target if is_target_problem else None
     task_tries = [t for t in tries if task and tasks.get(t.id) == task]
     for problem_tries in (task_tries, [t for t in tries if target and t.target == target]):
         is_specific = len(problem_tries) <= _MAX_SPECIFIC_TRIES
         for attempt in problem_tries:
-            is_later = (attempt.at, attempt.id) > (loss.at, loss.id)
+            is_later = (attempt.at, attempt.id) > (failure.at, failure.id)
             is_near = is_specific or not deed_terms.isdisjoint(terms(attempt.deed))
             if is_later and is_near and attempt.status == "success" and attempt.deed:
                 return attempt
@@ -509,7 +508,7 @@ def _graded_statements(
     yield from _lessons(member_tries, {})
     if kind == "warning":
         all_tries = list(tries.values())
-        remedies = (_remedy([loss], all_tries, account.tasks) for loss in member_tries)
+        remedies = (_find_remedy(attempt, all_tries, account.tasks) for attempt in member_tries)
         for remedy in {attempt.id: attempt for attempt in remedies if attempt}.values():
             yield _deed_statement([remedy], [], {})
         yield from _refused_answers(account)
@@ -526,7 +525,7 @@ def _graded_statements(
 
 def _graded_deed(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
     """Yield the deed of losses or gains, unless the opposite result is about as frequent."""
-    wins, losses = _split_by_result(group)
-    matching_tries, other_tries = (losses, wins) if kind == "warning" else (wins, losses)
-    if len(matching_tries) > len(other_tries) and is_one_sided(len(wins), len(losses)):
-        yield _deed_statement(matching_tries, other_tries, {})
+    successes, failures = _split_by_result(group)
+    tries, opposites = (failures, successes) if kind == "warning" else (successes, failures)
+    if len(tries) > len(opposites) and is_one_sided(len(successes), len(failures)):
+        yield _deed_statement(tries, opposites, {})

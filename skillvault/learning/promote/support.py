@@ -43,7 +43,6 @@ from skillvault.model.records import (
     Importance,
     Link,
     LinkType,
-    Outcome,
     Ref,
     Status,
     link_of,
@@ -63,21 +62,19 @@ _LINK_TYPES: Mapping[Stance, LinkType] = {"for": "reinforced", "against": "contr
 
 
 class NewFact(Struct, frozen=True, kw_only=True):
-    """An insight that becomes a fact: its evaluation, its outcome and the `reason`."""
+    """A fact to make of the insight of a run, and the `reason`."""
 
-    evaluation: Evaluation
-    outcome: Outcome
-    fact: str
+    id: str
+    run: EvaluatedRun
     importance: Importance
     reason: str
 
 
 class Retelling(Struct, frozen=True, kw_only=True):
-    """A fact that an earlier or more certain run says too: new text, time and importance."""
+    """A fact to rewrite, because an earlier or more certain run says the same."""
 
     fact: Fact
-    evaluation: Evaluation
-    outcome: Outcome
+    run: EvaluatedRun
     importance: Importance
     is_earlier: bool
 
@@ -219,7 +216,7 @@ class Support:
         if fact is None or not self._is_current(fact):
             return {}
         record = self._material.facts.get(fact)
-        domain = record.domain if record else self._facts[fact].evaluation.domain
+        domain = record.domain if record else self._facts[fact].run.domain
         if domain != run.domain or (record and record.trust != "local"):
             return {}
         return {fact: "against" if run.evaluation.contradicts else "for"}
@@ -273,11 +270,9 @@ class Support:
         new_importance = "high" if "high" in (importance, self._importance(run)) else importance
         is_earlier = self._is_earlier(run, fact, retelling)
         if is_earlier or new_importance != importance:
-            source = run if is_earlier or retelling is None else retelling
             self._retellings[fact.id] = Retelling(
                 fact=fact,
-                evaluation=source.evaluation,
-                outcome=source.outcome,
+                run=run if is_earlier or retelling is None else retelling.run,
                 importance=new_importance,
                 is_earlier=is_earlier or (retelling is not None and retelling.is_earlier),
             )
@@ -285,7 +280,7 @@ class Support:
     def _is_earlier(self, run: EvaluatedRun, fact: Fact, retelling: Retelling | None) -> bool:
         """Return True if a run is earlier than the run whose text a fact has; ties by id."""
         if retelling and retelling.is_earlier:
-            return run.order < retelling.outcome.order
+            return run.order < retelling.run.order
         at = fact.created_at or run.order[0]
         if run.order[0] != at:
             return run.order[0] < at
@@ -384,9 +379,8 @@ class Support:
         supporters = sorted(supporters, key=lambda run: run.order) or [source]
         importances = {self._importance(supporter) for supporter in supporters}
         self._facts[fact] = NewFact(
-            evaluation=source.evaluation,
-            outcome=source.outcome,
-            fact=fact,
+            id=fact,
+            run=source,
             importance="high" if "high" in importances else "medium",
             reason=self._why(supporters, [*stances.values()].count("against")),
         )
@@ -471,7 +465,7 @@ def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
     """Yield the commits that add facts; facts of one domain share a commit."""
     by_domain: dict[str, list[NewFact]] = defaultdict(list)
     for fact in facts:
-        by_domain[fact.evaluation.domain].append(fact)
+        by_domain[fact.run.domain].append(fact)
     for domain, domain_facts in sorted(by_domain.items()):
         for start in range(0, len(domain_facts), _FACTS_PER_COMMIT):
             yield _facts_change(domain, domain_facts[start : start + _FACTS_PER_COMMIT])
@@ -480,19 +474,19 @@ def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
 def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
     """Return one commit; the sources are in the order of their facts."""
     if len(facts) == 1:
-        text = fact_text(facts[0].evaluation)
+        text = fact_text(facts[0].run.evaluation)
         reason = f"{facts[0].reason} Importance {facts[0].importance}.\n{text}"
     else:
-        reason = "\n".join(_limit_lines([f"- {fact.fact}: {fact.reason}" for fact in facts]))
-    judges = {f"{fact.evaluation.judge.name} {fact.evaluation.judge.version}" for fact in facts}
+        reason = "\n".join(_limit_lines([f"- {fact.id}: {fact.reason}" for fact in facts]))
+    judges = {fact.run.evaluation.judge for fact in facts}
     return Change(
         step=STEP,
-        subject=facts[0].fact if len(facts) == 1 else f"{len(facts)} facts in {domain}",
+        subject=facts[0].id if len(facts) == 1 else f"{len(facts)} facts in {domain}",
         reason=reason,
         writes=tuple(record for fact in facts for record in _records(fact)),
-        sources=tuple(Ref("evaluation", fact.evaluation.id) for fact in facts),
-        targets=tuple(Ref("fact", fact.fact) for fact in facts),
-        judge=join_items(sorted(judges)),
+        sources=tuple(Ref("evaluation", fact.run.id) for fact in facts),
+        targets=tuple(Ref("fact", fact.id) for fact in facts),
+        judge=join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})),
     )
 
 
@@ -502,9 +496,9 @@ def _limit_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _records(new_fact: NewFact) -> tuple[Fact, Link]:
-    evaluation, time = new_fact.evaluation, new_fact.outcome.occurred_at
+    evaluation, time = new_fact.run.evaluation, new_fact.run.outcome.occurred_at
     fact = Fact(
-        id=new_fact.fact,
+        id=new_fact.id,
         domain=evaluation.domain,
         text=fact_text(evaluation),
         importance=new_fact.importance,
@@ -512,7 +506,7 @@ def _records(new_fact: NewFact) -> tuple[Fact, Link]:
         created_at=time,
         insight_type=evaluation.insight_type,
     )
-    source, target = Ref("evaluation", evaluation.id), Ref("fact", new_fact.fact)
+    source, target = Ref("evaluation", evaluation.id), Ref("fact", new_fact.id)
     return fact, link_of("promoted", source, target, time)
 
 
@@ -540,7 +534,7 @@ def _weighing_change(links: Sequence[Link], retellings: Sequence[Retelling]) -> 
         writes=tuple(links),
         edits=tuple(edit for retelling in retellings for edit in _retelling_edits(retelling)),
         rewrites=tuple(
-            Rewrite(fact_path(retelling.fact), fact_text(retelling.evaluation) + "\n")
+            Rewrite(fact_path(retelling.fact), fact_text(retelling.run.evaluation) + "\n")
             for retelling in retellings
             if retelling.is_earlier
         ),
@@ -559,6 +553,6 @@ def _describe_retelling(retelling: Retelling) -> str:
 def _retelling_edits(retelling: Retelling) -> Iterator[Edit]:
     fact = retelling.fact
     if retelling.is_earlier:
-        yield Edit(fact_path(fact), ("created_at",), stamp(retelling.outcome.occurred_at))
+        yield Edit(fact_path(fact), ("created_at",), stamp(retelling.run.outcome.occurred_at))
     if retelling.importance != fact.importance:
         yield Edit(fact_path(fact), ("importance",), retelling.importance)

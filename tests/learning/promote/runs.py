@@ -58,7 +58,7 @@ class KnownRuns:
         for each in plan.retellings:
             fact = replace(self.facts[each.fact.id], importance=each.importance)
             if each.is_earlier:
-                text, at = fact_text(each.evaluation), each.outcome.occurred_at
+                text, at = fact_text(each.run.evaluation), each.run.outcome.occurred_at
                 fact = replace(fact, text=text, created_at=at)
             self.facts[fact.id] = fact
 

@@ -67,12 +67,10 @@ def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
     statements = tuple(write(account, policy))
     if kind == "evolved":
         actions = {outcome.id: outcome.decision.action for outcome in outcomes}
-        statements = tuple(
-            statement
-            for statement in statements
-            if statement.kind in ("lesson", "worked", "failed")
-            and len({actions[name] for name in statement.supporting}) >= MIN_ACTIONS
-        )
+        advice = [s for s in statements if s.kind in ("lesson", "worked", "failed")]
+        supporting_actions = [{actions[name] for name in s.supporting} for s in advice]
+        pairs = zip(advice, supporting_actions, strict=True)
+        statements = tuple(s for s, names in pairs if len(names) >= MIN_ACTIONS)
     return Findings(kind=kind, account=account, statements=statements, significant=outcomes)
 
 

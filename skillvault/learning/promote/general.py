@@ -99,11 +99,8 @@ class FactRuns(NamedTuple):
 
 def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[RecurringFacts]:
     """Yield the trusted facts that say the same in several domains, in any order."""
-    facts = [
-        fact
-        for fact in material.current_facts
-        if fact.trust == "local" and fact.id not in material.contested
-    ]
+    trusted_facts = (fact for fact in material.current_facts if fact.trust == "local")
+    facts = [fact for fact in trusted_facts if fact.id not in material.contested]
     makers = runs.makers([fact.id for fact in facts])
     for indices in components([form_of(fact, makers.get(fact.id)) for fact in facts]):
         group = tuple(facts[index] for index in indices)

@@ -272,11 +272,8 @@ def fact_state(
 
 def _explain_alone(fact: Fact, material: PromotionMaterial, settings: PromotePolicy) -> str:
     """Return the number of similar facts, and the numbers that are missing."""
-    peers = [
-        peer
-        for peer in material.current_facts
-        if (peer.domain, peer.trust) == (fact.domain, fact.trust) and peer.id != fact.id
-    ]
+    others = (other for other in material.current_facts if other.id != fact.id)
+    peers = (o for o in others if (o.domain, o.trust) == (fact.domain, fact.trust))
     neighbours = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
     count = sum(value > settings.cluster_above for value, _ in neighbours)
     nearest = f"; the nearest is {neighbours[0][1]} at {neighbours[0][0]:.2f}" if neighbours else ""

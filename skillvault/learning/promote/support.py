@@ -360,22 +360,16 @@ class Support:
         if fact in self._material.facts or fact in self._facts:
             return  # a person superseded this fact
         self._book.add_fact(source, fact)
-        grounds = [
-            ground
-            for ground in source.ground_digests
-            if fact in self._book.first_facts(source.domain, [ground])
-        ]
+        first_facts = {g: self._book.first_facts(source.domain, [g]) for g in source.ground_digests}
+        grounds = [ground for ground, facts in first_facts.items() if fact in facts]
         related_runs = self._book.load(self._book.summaries(source.domain, [*claims, *grounds]))
         stances: dict[str, Stance] = {}
         for run in related_runs.values():
             on_ground = not run.statement_digests.isdisjoint(grounds)
             if run.id != source.id and (stance := stance_of(run, source, on_ground=on_ground)):
                 stances[run.id] = stance
-        supporters = [
-            run
-            for run in self._book.load(self._supporter_ids(source, digests)).values()
-            if fact not in run.evaluation.unlike
-        ]
+        runs = self._book.load(self._supporter_ids(source, digests)).values()
+        supporters = [run for run in runs if fact not in run.evaluation.unlike]
         supporters = sorted(supporters, key=lambda run: run.order) or [source]
         importances = {self._importance(supporter) for supporter in supporters}
         self._facts[fact] = NewFact(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from skillvault.learning.promote.facts import LESSON, STEP, fact_path, statement_of
 from skillvault.model.change import LINK, Change, Edit
-from skillvault.model.records import Fact, Link, Ref, link_id, link_of
+from skillvault.model.records import Fact, Link, Ref, link_of
 from skillvault.model.sameness.versions import find_value_change, is_copy
 from skillvault.model.text.text import flatten, join_items, pluralize, shorten
 
@@ -85,10 +85,7 @@ def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime
     replacements = [*((source.id, target.id) for source, target in pairs), (predecessor.id, fact)]
     return Succession(
         latest=predecessor,
-        links=tuple(
-            link_of("superseded", Ref("fact", source), Ref("fact", target), now)
-            for source, target in replacements
-        ),
+        links=tuple(_supersession(older, newer, now) for older, newer in replacements),
         edits=tuple(
             Edit(fact_path(target), ("supersedes",), source.id) for source, target in pairs
         ),
@@ -134,19 +131,19 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
         ),
         edits=tuple(Edit(fact_path(fact), ("supersedes",), targets[fact.id]) for fact in changes),
         writes=tuple(
-            link_of(
-                "superseded", Ref("fact", older_id), Ref("fact", fact.id), fact.created_at or at
-            )
+            _supersession(older_id, fact.id, fact.created_at or at)
             for fact in changes
             if (older_id := targets[fact.id])
         ),
         removes=tuple(
-            f"{LINK}{link_id('superseded', Ref('fact', fact.supersedes), Ref('fact', fact.id))}"
-            for fact in changes
-            if fact.supersedes
+            f"{LINK}{_supersession(f.supersedes, f.id, at).id}" for f in changes if f.supersedes
         ),
         targets=tuple(Ref("fact", fact.id) for fact in changes),
     )
+
+
+def _supersession(older_id: str, newer_id: str, at: datetime) -> Link:
+    return link_of("superseded", Ref("fact", older_id), Ref("fact", newer_id), at)
 
 
 def addition_change(fact: Fact, succession: Succession, remarks: Sequence[str] = ()) -> Change:

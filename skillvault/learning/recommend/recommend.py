@@ -236,9 +236,8 @@ def recommend(
     is_eligible = _eligibility_test(request, unasked)
     eligible: list[_Contender] = []
     irrelevant: list[_Contender] = []
-    matching, unmatched = _split_by_match(
-        (c for c in live if c.name not in doubtful_names), request
-    )
+    qualified = (c for c in live if c.name not in doubtful_names)
+    matching, unmatched = _split_by_match(qualified, request)
     for contender in (_score(c, request) for c in matching):
         (eligible if is_eligible(contender) else irrelevant).append(contender)
     doubtful_contenders = (
@@ -254,13 +253,10 @@ def recommend(
         weak = [contender.candidate for contender in weak_contenders if is_eligible(contender)]
     served, facts, withheld = _choose(order, request)
     names = {candidate.name for candidate in live}
+    unknown_pins = [pin for pin in pins if pin not in names]
     cap = f"at most {_limit(request)} are shown"
     left_out = chain(
-        (
-            WithheldSkill(pin, "unknown-pin", "no live skill has this name")
-            for pin in pins
-            if pin not in names
-        ),
+        (WithheldSkill(p, "unknown-pin", "no live skill has this name") for p in unknown_pins),
         withheld,
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
         _withhold_irrelevant(irrelevant, request),
@@ -268,17 +264,16 @@ def recommend(
         _withhold_irrelevant((_score(c, request) for c in unmatched), request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
-    irrelevant_names = [*(contender.name for contender in irrelevant), *(c.name for c in unmatched)]
+    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in unmatched}
+    asked = [candidate for candidate in live if candidate.name not in unasked]
     return Selection(
         domain=query.domain,
         decision=query.decision,
         recommended=served,
         withheld=list(left_out if query.explain else islice(left_out, MAX_NEXT)),
-        total_considered=sum(
-            c.domain in (query.domain, None) and c.name not in unasked for c in live
-        ),
+        total_considered=sum(c.domain in (query.domain, None) for c in asked),
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=sum(name not in unasked for name in irrelevant_names),
+        excluded_low_relevance=len(irrelevant_names - unasked),
         over_budget=sum(skill.reason == "budget" for skill in withheld),
         facts=facts,
     )
@@ -286,13 +281,8 @@ def recommend(
 
 def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
     """Return the skills to serve without a task: the pinned first, then the most helpful."""
-    live = [
-        c
-        for c in candidates
-        if c.status not in NOT_LIVE
-        and (not c.seed or c.status == "pinned")
-        and _is_qualified(c, rules)
-    ]
+    asked = (c for c in candidates if not c.seed or c.status == "pinned")
+    live = [c for c in asked if c.status not in NOT_LIVE and _is_qualified(c, rules)]
 
     def order(candidate: Candidate) -> tuple[bool, float, str]:
         gain = sum(_gains(candidate, None, rules).values()) if _may_gain(candidate) else 0.0
@@ -586,11 +576,8 @@ def _explore(
         return order, None
     first = list(islice(order, limit - 1))
     names = {*request.pins, *(contender.name for contender in first)}
-    untried = (
-        contender
-        for contender in chain(contenders, doubtful)
-        if contender.name not in names and is_new(contender.candidate.evidence, policy)
-    )
+    others = (c for c in chain(contenders, doubtful) if c.name not in names)
+    untried = (c for c in others if is_new(c.candidate.evidence, policy))
     newcomer = min(untried, key=partial(_exploration_cost, policy), default=None)
     if newcomer is None:
         return chain(first, order), None

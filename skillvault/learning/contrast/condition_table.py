@@ -28,8 +28,8 @@ from skillvault.model.conditions import (
 from skillvault.model.records import Outcome, Scalar
 from skillvault.model.text.text import terms
 
-Truth = NDArray[np.bool_]
-Figures = NDArray[np.floating[Any]]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.floating[Any]]
 
 Rule = tuple[Condition, ...]
 
@@ -45,8 +45,6 @@ _MAX_PAIRED = 120  # conditions to pair, those nearest to one half first
 _KINDS: tuple[ConditionKind, ...] = (
     "context", "target", "agent", "number", "window", "day", "word",
 )  # fmt: skip
-
-
 _COMPLEMENTS: Mapping[Operator, Operator] = {
     "is": "is not", "at least": "below", "between": "outside", "mentions": "does not mention",
 }  # fmt: skip
@@ -61,8 +59,8 @@ class ConditionTable(NamedTuple):
 
     rules: list[Rule]
     opposites: list[Rule | None]
-    truth: Truth
-    recorded: Truth
+    truth: Bools
+    recorded: Bools
 
 
 class Column(NamedTuple):
@@ -70,8 +68,8 @@ class Column(NamedTuple):
 
     rule: Rule
     opposite: Rule | None
-    truth: Truth
-    recorded: Truth
+    truth: Bools
+    recorded: Bools
 
 
 def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
@@ -79,8 +77,8 @@ def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
 
     Conditions that hold for the same outcomes, or for the complement, share a column.
     """
-    singles = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), _MIN_OUTCOMES)
-    pairs = _drop_rare(_pairs(outcomes), _MIN_OF_PAIR)
+    singles = _drop_rare(_stack(list(_single_columns(outcomes)), len(outcomes)), _MIN_OUTCOMES)
+    pairs = _drop_rare(_pair_table(outcomes), _MIN_OF_PAIR)
     truth = np.concatenate([singles.truth, pairs.truth])
     recorded = np.concatenate([singles.recorded, pairs.recorded])
     rules, opposites = singles.rules + pairs.rules, singles.opposites + pairs.opposites
@@ -95,7 +93,7 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
     min_count = _MIN_RECORDED * len(outcomes)
     groups: dict[tuple[ConditionKind, str], list[Column]] = defaultdict(list)
     agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
-    for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
+    for kind, key, values in [*_named_values(outcomes), ("agent", "agent", agents)]:
         names = [normalize_value(value) for value in values]
         is_recorded = np.array([name is not None for name in names])
         for name, count in Counter(names).items():
@@ -124,18 +122,18 @@ def generality(rule: Rule | None) -> tuple[Any, ...]:
 # ── single conditions ────────────────────────────────────────────────────────────────
 
 
-def _singles(outcomes: Sequence[Outcome]) -> Iterator[Column]:
-    for kind, key, names in _names(outcomes):
-        yield from _values(kind, key, names)
+def _single_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
+    for kind, key, names in _named_values(outcomes):
+        yield from _value_columns(kind, key, names)
     for number in _numbers(outcomes):
         yield from _cuts(number, _DIVISIONS)
         yield from _bands(number)
-    yield from _times(outcomes)
-    yield from _words(outcomes)
+    yield from _time_columns(outcomes)
+    yield from _word_columns(outcomes)
 
 
-def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
-    """Yield the values of each name; None for outcomes that did not record the name."""
+def _named_values(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
+    """Yield the values of each key that are no numbers; None for outcomes without the key."""
     for key in _context_keys(outcomes):
         values = [outcome.context.get(key) for outcome in outcomes]
         yield "context", key, [None if is_number(value) else value for value in values]
@@ -156,7 +154,7 @@ def _is_result(value: Scalar) -> bool:
     return word in ("loss", "losses") or (is_result_word(word) and word != "win")
 
 
-def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
+def _value_columns(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
     """Yield a condition for each value; outcomes without the value do not meet it."""
     names = [normalize_value(value) for value in values]
     all_recorded = np.ones(len(values), dtype=bool)
@@ -166,7 +164,7 @@ def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator
         yield column._replace(opposite=None) if None in names else column
 
 
-def _column(condition: Condition, truth: Truth, recorded: Truth) -> Column:
+def _column(condition: Condition, truth: Bools, recorded: Bools) -> Column:
     complement = replace(condition, op=_COMPLEMENTS[condition.op])
     return Column((condition,), (complement,), truth, recorded)
 
@@ -176,8 +174,8 @@ class _Number(NamedTuple):
 
     kind: ConditionKind
     key: str
-    values: Figures
-    recorded: Truth
+    values: Floats
+    recorded: Bools
 
     def bounds(self, divisions: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
         """Return the bounds by position: quantiles, or all gaps if there are few values."""
@@ -207,8 +205,8 @@ def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
             yield _Number(kind, key, np.where(is_recorded, numbers, 0.0), is_recorded)
 
 
-def _cuts(number: _Number, divisions: int, max_values: int = _FEW_VALUES) -> Iterator[Column]:
-    for bound in number.bounds(divisions, max_values).values():
+def _cuts(number: _Number, divisions: int, value_limit: int = _FEW_VALUES) -> Iterator[Column]:
+    for bound in number.bounds(divisions, value_limit).values():
         condition = Condition(number.kind, number.key, "at least", bound)
         truth = (number.values >= bound) & number.recorded
         yield _column(condition, truth, number.recorded)
@@ -233,7 +231,7 @@ def _round_between(low: float, high: float) -> float:
     return high
 
 
-def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
+def _time_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     times = [o.decision.made_at and o.decision.made_at.astimezone(UTC) for o in outcomes]
     has_time = np.array([time is not None for time in times])
     hours = np.array([time.hour if time else -1 for time in times])
@@ -245,7 +243,7 @@ def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
         yield _column(Condition("day", "made_at", "is", day), days == number, has_time)
 
 
-def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
+def _word_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     """Yield the words of the reasoning, if the reasoning was written before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     has_reasoning = np.array([bool(text) for text in texts])
@@ -264,9 +262,9 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 # ── pairs ────────────────────────────────────────────────────────────────────────────
 
 
-def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
+def _pair_table(outcomes: Sequence[Outcome]) -> ConditionTable:
     """Return the pairs of conditions with different keys."""
-    parts = _stack(_pairable(outcomes), len(outcomes))
+    parts = _stack(_columns_to_pair(outcomes), len(outcomes))
     sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
     pairs = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
     a, b = np.array(pairs, dtype=int).reshape(-1, 2).T
@@ -275,9 +273,10 @@ def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
     return ConditionTable(rules, [None] * len(rules), truth, parts.recorded[a] & parts.recorded[b])
 
 
-def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
+def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
     """Return the conditions to pair: values and quartiles that divide the outcomes best."""
-    columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
+    keys = _named_values(outcomes)
+    columns = [c for kind, key, names in keys for c in _value_columns(kind, key, names)]
     for number in _numbers(outcomes):
         for column in _cuts(number, _PAIR_DIVISIONS):
             complement = column.recorded & ~column.truth
@@ -321,13 +320,13 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
     """Merge columns that hold for the same outcomes or for complements."""
     first = table.recorded.argmax(axis=1)
     # A column and its complement are compared as the one that the first outcome does not meet.
-    flips = table.truth[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
+    flips = table.truth[np.arange(len(first)), first]
     truth = np.where(flips[:, None], table.recorded & ~table.truth, table.truth)
     packed_bits = np.concatenate([np.packbits(truth, 1), np.packbits(table.recorded, 1)], axis=1)
     groups: dict[bytes, list[int]] = defaultdict(list)
     for i, row in enumerate(packed_bits):
         groups[row.tobytes()].append(i)
-    names = [_names_of(table, members, flips) for members in groups.values()]
+    names = [_general_names(table, members, flips) for members in groups.values()]
     unique = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
     truth = np.where(upside[:, None], unique.recorded & ~unique.truth, unique.truth)
@@ -336,8 +335,8 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
     return ConditionTable(rules, opposites, truth, unique.recorded)
 
 
-def _names_of(
-    table: ConditionTable, members: Sequence[int], flips: Truth
+def _general_names(
+    table: ConditionTable, members: Sequence[int], flips: Bools
 ) -> tuple[Rule | None, Rule | None]:
     """Return the most general names of a column and of its complement."""
     name_pairs = [

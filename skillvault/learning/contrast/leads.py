@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from skillvault.learning.contrast.condition_table import Column, Figures, Truth, lead_columns
+from skillvault.learning.contrast.condition_table import Bools, Column, Floats, lead_columns
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.separations import (
     DEFAULT_SETTINGS,
     Decisions,
-    Places,
+    Ints,
     RuleCandidate,
     centred_within,
     effect_of,
@@ -51,9 +51,9 @@ class _Tries(NamedTuple):
     """The episodes of an action in order of time; a vote is the share of failures."""
 
     decisions: Decisions
-    votes: Figures
-    strata: Places
-    sessions: Places
+    votes: Floats
+    strata: Ints
+    sessions: Ints
     seed: bytes
 
 
@@ -61,9 +61,9 @@ class _Cuts(NamedTuple):
     """The compared conditions: `truth` and `recorded` (cuts x episodes), and keys by cut."""
 
     columns: list[Column]
-    keys: Places
-    truth: Truth
-    recorded: Truth
+    keys: Ints
+    truth: Bools
+    recorded: Bools
 
 
 def rules_and_leads(
@@ -159,7 +159,7 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     return _Cuts([columns[i] for i in chosen], keys[chosen], truth[chosen], is_testable[chosen])
 
 
-def _distinct_cuts(truth: Truth, recorded: Truth, candidates: Places) -> list[int]:
+def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]:
     """Return the first cut of each division of the episodes, whatever side the cut names."""
     first = recorded.argmax(axis=1)
     aligned_truths = np.where(truth[np.arange(len(truth)), first, None], recorded & ~truth, truth)
@@ -200,21 +200,21 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     return best_index, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
 
 
-def _tail_shares(values: Figures) -> Figures:
+def _tail_shares(values: Floats) -> Floats:
     """Return the share of values that are at least as great, for each value.
 
     Shuffles give too few values beyond the highest hundredth, so there the share falls with the
     mid-p.
     """
     ascending = np.sort(values)
-    shares: Figures = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
+    shares: Floats = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
     if len(values) == _SHUFFLES + 1:
         bound = ascending[-_SHUFFLES // 100]
         shares = np.where(values > bound, np.exp(bound - values) / 100, shares)
     return shares
 
 
-def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
+def _surprises(surplus: Floats, cuts: _Cuts, votes: Floats) -> Floats:
     """Return -log of the mid-p of the failures with a condition (cuts x arrangements).
 
     `surplus` is the number of failures beyond the expectation within strata.
@@ -229,7 +229,7 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     nearest_counts = np.rint(counts)
     step = counts - nearest_counts
     nearest_counts = nearest_counts.astype(np.intp)
-    surprises: Figures = table[row, nearest_counts]
+    surprises: Floats = table[row, nearest_counts]
     if np.abs(step).max() > _ROUNDING:
         step = np.where(np.abs(step) > _ROUNDING, step, 0)
         nearest = np.clip(nearest_counts + np.sign(step).astype(np.intp), 0, failures[row])
@@ -237,7 +237,7 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     return surprises
 
 
-def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Figures:
+def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Floats:
     """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` of `total`."""
     low, high = max(0, met + failures - total), min(met, failures)
     logs = np.concatenate([[0], np.log(np.arange(1, total + 1)).cumsum()])  # of the factorials
@@ -250,7 +250,7 @@ def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Figures:
     return np.pad(surprise, (low, max_failures - high), mode="edge").astype(np.float32)
 
 
-def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
+def _dependence(centred: Floats, cuts: _Cuts, tries: _Tries) -> Floats:
     """Return the factor, at least 1, by which dependent episodes weaken a cut.
 
     Episodes of a session depend on each other (Kish 1965) if condition and votes both vary by
@@ -264,7 +264,7 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
     member = membership(tries.sessions)
     size = float((member.sum(axis=0) ** 2).sum()) / len(votes) - 1
     session_share = np.maximum(((rows @ member) ** 2).sum(axis=1) / total - 1, 0)
-    factor: Figures = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
+    factor: Floats = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
     if len(votes) >= _MIN_SERIAL_EPISODES:
         numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
         for lag in range(1, len(votes) // 4):
@@ -277,7 +277,7 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
 # ── arrangements of the votes ────────────────────────────────────────────────────────
 
 
-def _arrangements(tries: _Tries) -> Figures:
+def _arrangements(tries: _Tries) -> Floats:
     """Return the votes exchanged within strata (arrangements x episodes), real votes first."""
     votes = tries.votes
     members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
@@ -301,7 +301,7 @@ def _arrangements(tries: _Tries) -> Figures:
     return rows
 
 
-def _choices(total: int, number: int) -> tuple[Places, Places]:
+def _choices(total: int, number: int) -> tuple[Ints, Ints]:
     """Return each choice of `number` out of `total` indices, and the indices that remain."""
     choices = np.array(list(combinations(range(total), number)), dtype=np.intp)
     is_free = np.ones((len(choices), total), dtype=bool)
@@ -309,7 +309,7 @@ def _choices(total: int, number: int) -> tuple[Places, Places]:
     return choices, is_free.nonzero()[1].reshape(len(choices), total - number)
 
 
-def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
+def _shuffles(members: Sequence[Ints], count: int, seed: bytes) -> Ints:
     """Return the index of the vote of each episode (shuffles x episodes), real votes first."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
     mask = (1 << count.bit_length()) - 1  # bits of the number of an episode

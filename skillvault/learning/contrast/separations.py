@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skillvault.learning.contrast.condition_table import (
+    Bools,
     ConditionTable,
-    Figures,
+    Floats,
     Rule,
-    Truth,
     build_condition_table,
     generality,
 )
@@ -28,7 +28,7 @@ from skillvault.model.conditions import STRATA, Condition, Separation
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome, Scalar
 
-Places = NDArray[np.intp]
+Ints = NDArray[np.intp]
 
 SHIFTS = 400
 DEFAULT_SETTINGS = EvaluatePolicy()
@@ -63,8 +63,8 @@ class RuleCandidate(NamedTuple):
     """A condition that chance does not explain; `p` is family-wise over columns and results."""
 
     rule: Rule
-    truth: Truth
-    recorded: Truth
+    truth: Bools
+    recorded: Bools
     result: str
     statistic: float
     p: float
@@ -80,10 +80,10 @@ class Decisions(NamedTuple):
     """The compared outcomes by time, their results, and the numbers of their groups."""
 
     outcomes: Sequence[Outcome]
-    results: Mapping[str, Truth]
-    agents: Places
-    episodes: Places
-    sessions: Places
+    results: Mapping[str, Bools]
+    agents: Ints
+    episodes: Ints
+    sessions: Ints
 
 
 def separations(
@@ -165,7 +165,7 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
 # ── the permutation test ────────────────────────────────────────────────────────────
 
 
-def rotations(strata: Places, seed: bytes) -> Places:
+def rotations(strata: Ints, seed: bytes) -> Ints:
     """Return the index of the result that each outcome gets (shifts x outcomes), unshifted first.
 
     An agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
@@ -184,7 +184,7 @@ def rotations(strata: Places, seed: bytes) -> Places:
     return shifts
 
 
-def centred_within(truth: Truth, recorded: Truth, strata: Places) -> Figures:
+def centred_within(truth: Bools, recorded: Bools, strata: Ints) -> Floats:
     """Return `truth` less its mean in the stratum (columns x outcomes); 0 if not recorded."""
     member = membership(strata)
     hits, counts = (values.astype(np.float32) @ member for values in (truth, recorded))
@@ -192,31 +192,31 @@ def centred_within(truth: Truth, recorded: Truth, strata: Places) -> Figures:
     return np.where(recorded, truth - shares[:, renumber(strata)], 0).astype(np.float32)
 
 
-def renumber(strata: Places) -> Places:
+def renumber(strata: Ints) -> Ints:
     """Renumber strata from 0 without gaps."""
     return np.unique(strata, return_inverse=True)[1].ravel()
 
 
-def strata_of(names: Sequence[tuple[Scalar, ...]]) -> Places:
+def strata_of(names: Sequence[tuple[Scalar, ...]]) -> Ints:
     """Number strata by name; all rare names share one stratum."""
     counts = Counter(names)
     return number_names([name if counts[name] >= _MIN_STRATUM else () for name in names])
 
 
-def number_names(names: Sequence[Hashable]) -> Places:
+def number_names(names: Sequence[Hashable]) -> Ints:
     """Number names from 0 in the order of their first use."""
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([numbers[name] for name in names], dtype=np.intp)
 
 
-def membership(strata: Places) -> Figures:
+def membership(strata: Ints) -> Floats:
     """Return 1 if an outcome belongs to a stratum, else 0 (outcomes x strata)."""
     numbers = renumber(strata)
-    member: Figures = (numbers[:, None] == np.arange(numbers.max() + 1)).astype(np.float32)
+    member: Floats = (numbers[:, None] == np.arange(numbers.max() + 1)).astype(np.float32)
     return member
 
 
-def _statistics(centred: Figures, results: Truth, strata: Places) -> Figures:
+def _statistics(centred: Floats, results: Bools, strata: Ints) -> Floats:
     """Return the standard errors between a column's share and chance (shifts x columns)."""
     member = membership(strata)
     sizes = member.sum(axis=0)
@@ -311,7 +311,7 @@ def _holds_in_parts(
     return True
 
 
-def still_holds(truth: Truth, recorded: Truth, result: str, decisions: Decisions) -> bool:
+def still_holds(truth: Bools, recorded: Bools, result: str, decisions: Decisions) -> bool:
     """Return False if a rule fails in the later half of the decisions and the halves differ.
 
     A few late decisions are not enough to tell.
@@ -326,7 +326,7 @@ def still_holds(truth: Truth, recorded: Truth, result: str, decisions: Decisions
     return late_effect.difference > 0 and not (has_changed and late_effect.z < _MIN_Z)
 
 
-def _late_half(decisions: Decisions) -> Truth:
+def _late_half(decisions: Decisions) -> Bools:
     return np.arange(len(decisions.outcomes)) >= len(decisions.outcomes) // 2
 
 
@@ -353,12 +353,12 @@ def separation_of(
     )
 
 
-def _tally(truth: Truth, result: Truth) -> tuple[int, int]:
+def _tally(truth: Bools, result: Bools) -> tuple[int, int]:
     return int((truth & result).sum()), int(truth.sum())
 
 
 def effect_of(
-    truth: Truth, among: Truth, result: str, decisions: Decisions, *, strata: Places | None = None
+    truth: Bools, among: Bools, result: str, decisions: Decisions, *, strata: Ints | None = None
 ) -> _Effect:
     """Return the effect of a condition on a result by the Mantel-Haenszel score test within strata.
 
@@ -381,7 +381,7 @@ def effect_of(
     return _Effect(surplus / total, error / total, surplus / error)
 
 
-def _inflation(scores: Figures, clusters: Places) -> float:
+def _inflation(scores: Floats, clusters: Ints) -> float:
     """Return the factor, at least 1, by which correlation in clusters increases a sum's variance.
 
     Fewer than five clusters are too few for an estimate.

@@ -11,15 +11,15 @@ import numpy as np
 from skillvault.learning.effect.lift import Column, DecisionGroup, DomainEffect, Sums
 from skillvault.model.policy import EffectPolicy
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-Places = np.ndarray[Any, np.dtype[np.intp]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Ints = np.ndarray[Any, np.dtype[np.intp]]
 
 
 class Posterior(NamedTuple):
     """The posterior of the unknowns of a system."""
 
-    mean: Array
-    covariance: Array
+    mean: Floats
+    covariance: Floats
 
 
 class Belief(NamedTuple):
@@ -44,15 +44,15 @@ _MAX_CHOICES = 400  # skills up to which each has an effect of choosing of its o
 class _Role(NamedTuple):
     """The unknowns that a base, a column or its offers multiply, with a factor."""
 
-    unknown: Places
-    factor: Array
+    unknown: Ints
+    factor: Floats
 
 
 class System(NamedTuple):
     """The equations of a domain: its base, the effects of its columns, and of choosing."""
 
-    matrix: Array
-    vector: Array
+    matrix: Floats
+    vector: Floats
     noise: float
     spread: float  # of the bases of its groups, a variance
     slope: float  # how much the rate of success changes with its log-odds
@@ -179,7 +179,7 @@ def system_of(sums: Sums) -> System:
     return System(matrix, vector, noise, spread, slope)
 
 
-def _roles(share: Array) -> list[_Role]:
+def _roles(share: Floats) -> list[_Role]:
     """Return the unknowns of the base, of each column and of its offers.
 
     A use of a column counts for the effect of the column. Uses beyond the usual share of offers
@@ -200,7 +200,7 @@ def _roles(share: Array) -> list[_Role]:
     return roles
 
 
-def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
+def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Floats:
     """Return the sums over the decisions of the products of two unknowns, without the base."""
     first, second = (np.frombuffer(data, np.int32) + 1 for data in (sums.firsts, sums.seconds))
     # Each pair is stored once, and belongs on both sides of the diagonal.
@@ -217,20 +217,20 @@ def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
 
 def _project(
     roles: Sequence[_Role], positions: Sequence[int], values: Sequence[float], size: int
-) -> Array:
+) -> Floats:
     indices, weights = np.array(positions, np.intp), np.array(values, float)
     unknowns = np.concatenate([role.unknown[indices] for role in roles])
     parts = np.concatenate([role.factor[indices] * weights for role in roles])
     return np.bincount(unknowns, parts, minlength=size).astype(np.float64)
 
 
-def split_effects(mean: Array, count: int) -> tuple[Array, Array]:
+def split_effects(mean: Floats, count: int) -> tuple[Floats, Floats]:
     """Return the effects of `count` columns, and the effects of choosing each column."""
     mean_choosing, offsets = mean[count + 1], mean[count + 2 :]
     return mean[1 : count + 1], mean_choosing + (offsets if len(offsets) else np.zeros(count))
 
 
-def shares(sums: Sums) -> Array:
+def shares(sums: Sums) -> Floats:
     """Return for each column the share of its offers that were applied."""
     first, second = (np.frombuffer(data, np.int32) for data in (sums.firsts, sums.seconds))
     count, weights = len(sums.columns), np.frombuffer(sums.weights)
@@ -256,7 +256,7 @@ def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
     return max(0.0, (squares - noise * (len(groups) - 1)) / degrees) if degrees > 0 else 0.0
 
 
-def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -> Array:
+def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -> Floats:
     """Return the prior precision of the columns; the versions of a skill form a chain.
 
     The effects of choosing are included, by the slope of the domain's rate.
@@ -278,19 +278,19 @@ def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -
     return precision
 
 
-def solve(system: System, precision: Array) -> Posterior:
+def solve(system: System, precision: Floats) -> Posterior:
     """Return the posterior of all unknowns; the prior of the base is wide."""
     matrix, vector = _build_equations(system, precision)
     covariance = np.linalg.inv(matrix).astype(np.float64)
     return Posterior(covariance @ vector, covariance)
 
 
-def solve_mean(system: System, precision: Array) -> Array:
+def solve_mean(system: System, precision: Floats) -> Floats:
     """Return only the means of the posterior, which costs much less."""
     return np.linalg.solve(*_build_equations(system, precision)).astype(np.float64)
 
 
-def _build_equations(system: System, precision: Array) -> tuple[Array, Array]:
+def _build_equations(system: System, precision: Floats) -> tuple[Floats, Floats]:
     matrix = system.matrix / system.noise
     matrix[0, 0] += 1 / _BASE_PRIOR.variance
     matrix[1:, 1:] += precision
@@ -326,7 +326,7 @@ def _shrink(
     return mean / variance / growth / precision, 1 / precision
 
 
-def base_rates(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, float]]:
+def base_rates(sums: Sums, domain: System, mean: Floats) -> list[tuple[DecisionGroup, float]]:
     """Return each group with its rate of success without any skill."""
     group_bases: list[tuple[DecisionGroup, float]] = []
     effects, choosing = split_effects(mean, len(sums.columns))

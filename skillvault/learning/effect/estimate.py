@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from skillvault.learning.effect import equations
-from skillvault.learning.effect.equations import Array, Places
+from skillvault.learning.effect.equations import Floats, Ints
 from skillvault.learning.effect.lift import (
     UNSEEN,
     Column,
@@ -47,13 +47,13 @@ class _Entries(NamedTuple):
     decisions.
     """
 
-    group: Places
-    success: Array
-    episode: Places
-    decision: Places
-    column: Places
-    applied: Array
-    offered: Array
+    group: Ints
+    success: Floats
+    episode: Ints
+    decision: Ints
+    column: Ints
+    applied: Floats
+    offered: Floats
 
 
 def recount_after(count: int) -> int:
@@ -170,7 +170,7 @@ def _sum_entries(
     )
 
 
-def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, Array]]:
+def _products(entries: _Entries, count: int) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Yield (column, column, product) for each pair of entries of one decision."""
     column, a, w = entries.column, entries.applied, entries.offered
     yield column, column, a * a
@@ -188,7 +188,7 @@ def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, A
         distance += 1
 
 
-def _sum_by_code(codes: Places, weights: Array) -> tuple[Places, Array]:
+def _sum_by_code(codes: Ints, weights: Floats) -> tuple[Ints, Floats]:
     unique_codes, positions = np.unique(codes, return_inverse=True)
     sums = np.bincount(positions, weights, minlength=len(unique_codes))
     return unique_codes[sums != 0], sums[sums != 0]
@@ -221,7 +221,7 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changes, noise=noise)
 
 
-def _shared_luck(entries: _Entries, choice: Array, correlation: float, gains: Array) -> Array:
+def _shared_luck(entries: _Entries, choice: Floats, correlation: float, gains: Floats) -> Floats:
     """Return the factor by which the shared luck of episodes increases each effect's variance.
 
     `correlation` (0..1) is between two decisions of an episode. `gains` say how much each effect
@@ -239,12 +239,12 @@ def _shared_luck(entries: _Entries, choice: Array, correlation: float, gains: Ar
     episodes = entries.episode[decisions]
     episode_order = np.argsort(episodes, kind="stable")
     _, starts = np.unique(episodes[episode_order], return_index=True)
-    product: Array = (np.add.reduceat(influence[episode_order], starts) ** 2).sum(axis=0)
+    product: Floats = (np.add.reduceat(influence[episode_order], starts) ** 2).sum(axis=0)
     squares = (influence**2).sum(axis=0)
     return np.maximum(1.0, 1 + correlation * (product / np.where(squares > 0, squares, np.inf) - 1))
 
 
-def _episode_correlation(errors: Array, episodes: Places) -> float:
+def _episode_correlation(errors: Floats, episodes: Ints) -> float:
     """Return the correlation (0..1) of the luck of two decisions of an episode."""
     sizes = np.bincount(episodes)
     pairs = float((sizes * (sizes - 1)).sum())
@@ -256,7 +256,7 @@ def _episode_correlation(errors: Array, episodes: Places) -> float:
 
 
 def _recent_effects(
-    entries: _Entries, errors: Array, effects: Array, variances: Array, *, times: int
+    entries: _Entries, errors: Floats, effects: Floats, variances: Floats, *, times: int
 ) -> Iterator[tuple[tuple[float, float], float]]:
     """Yield the (precision, effect) of each column's latest uses, and the variance of a change.
 
@@ -284,10 +284,10 @@ def _recent_effects(
 class _Trace(NamedTuple):
     """The entries of a column by time, with the errors of all decisions from each entry on."""
 
-    decision: Places
-    applied: Array
-    errors: Array
-    after: Array
+    decision: Ints
+    applied: Floats
+    errors: Floats
+    after: Floats
     variance: float
 
 

@@ -32,7 +32,7 @@ def sentences(bench: Path) -> Found:
     """Each pair of a sentence and a skill that any of the sentences applies."""
     pairs = lines(bench / "usage/sentences.jsonl")
     names = sorted({name for one in pairs for name in one["applied"]})
-    known = mentions.by_first_word(names)
+    known = mentions.index_by_word(names)
     found: Found = {"ours": [], "mention": []}
     for one in pairs:
         detections = detect.detect_all(one["text"], None, known, {})

@@ -62,12 +62,12 @@ class Uses:
     # ── skills that a decision used ──────────────────────────────────────────────────
 
     def skill_names(self, head: Topics) -> dict[str, tuple[str, ...]]:
-        """Return every skill that a decision may name, by the first word of the name."""
+        """Return every skill that a decision may name, by the words of its name."""
         shelves = (head.skills.names(shelf) for shelf in ("skills", "proposed", "archive"))
         names = [*(name for shelf in shelves for name in shelf), *head.layers.names()]
         names += head.history.former_names()
         if names != self._names[0]:
-            self._names = names, mentions.by_first_word(names)
+            self._names = names, mentions.index_by_word(names)
         return self._names[1]
 
     def text_reader(self, head: Topics) -> "detect.ReadText":

@@ -5,7 +5,7 @@ The list of an outcome is final, even if it is empty; its text counts only witho
 arrival makes no difference.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.learning.effect.lift import UNSEEN, Offer
-from skillvault.learning.effect.mentions import Reading, by_first_word, find_mentions, read_mentions
+from skillvault.learning.effect.mentions import Reading, find_mentions, index_by_word, read_mentions
 from skillvault.model import aliases, decision_outcomes
 from skillvault.model.decision_outcomes import Claim, choose_outcome
 from skillvault.model.records import Outcome, Recommendation
@@ -22,13 +22,7 @@ from skillvault.model.text import markdown
 
 Match = Literal["tool", "explicit", "implicit", "overruled", "none"]
 APPLIED: frozenset[Match] = frozenset({"tool", "explicit", "implicit"})
-CONFIDENCE: Mapping[Match, float] = {
-    "tool": 1.0,
-    "explicit": 0.95,
-    "implicit": 0.6,
-    "overruled": 0.95,
-    "none": 0.0,
-}
+_CONFIDENCE = {"tool": 1.0, "explicit": 0.95, "implicit": 0.6, "overruled": 0.95}
 OVERRULED = -0.25  # the weight of a decision that acted against a skill; an application's is 1
 _MIN_PHRASES = 3  # distinct key phrases of a skill that make an implicit use
 _QUOTE_MARGIN = 50  # characters of the text on each side of a quote
@@ -74,22 +68,21 @@ def detect_all(
 ) -> dict[str, Detection]:
     """Map each skill that a text applies, overrules or declines to its detection.
 
-    `applied` is the list of the outcome. `names` are the names of all skills by `by_first_word`.
+    `applied` is the list of the outcome. `names` are the names of all skills by `index_by_word`.
     `shown_texts` maps each skill that the agent got to its text, in the order shown. `handles` are
     the short names in the recommendation (default: S1, S2, …).
     """
     if applied is not None:
         listed_names = {name.replace("_", "-") for name in applied}  # `_` in a foreign name is `-`
-        candidates = (name for word in by_first_word(listed_names) for name in names.get(word, ()))
+        candidates = (name for word in index_by_word(listed_names) for name in names.get(word, ()))
         skills = listed_names & {*shown_texts, *candidates}
         return {name: _detection("tool") for name in sorted(skills)}
     handle_names = handles_of(shown_texts) if handles is None else handles
     detections = _find_explicit(reasoning, names, shown_texts, handle_names)
-    own_text = "\n".join(
-        line for line in reasoning.split("\n") if not line.lstrip().startswith(">")
-    )
+    lines = (line for line in reasoning.split("\n") if not line.lstrip().startswith(">"))
+    own_text = "\n".join(lines)
     for name in shown_texts.keys() - detections.keys():
-        if (detection := find_implicit_use(shown_texts[name], own_text)) != NO_USE:
+        if (detection := _find_implicit(shown_texts[name], own_text)) != NO_USE:
             detections[name] = detection
     return dict(sorted(detections.items()))
 
@@ -101,7 +94,7 @@ def handles_of(names: Iterable[str]) -> dict[str, str]:
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
     """Return the use of one skill with this body, if the reasoning applies it."""
-    return detect_all(reasoning, None, by_first_word([name]), {name: body}).get(name, NO_USE)
+    return detect_all(reasoning, None, index_by_word([name]), {name: body}).get(name, NO_USE)
 
 
 def _find_explicit(
@@ -136,10 +129,10 @@ def _is_stronger(reading: Reading, earlier_reading: Reading) -> bool:
     return reading == "overruled" or (reading == "named" and earlier_reading == "open")
 
 
-def find_implicit_use(body: str, reasoning: str) -> Detection:
+def _find_implicit(body: str, reasoning: str) -> Detection:
     """Detect a use without the name: the text repeats enough key phrases of the skill."""
-    words = reasoning.lower()
-    spans = [(start, start + len(p)) for p in key_phrases(body) if (start := words.find(p)) >= 0]
+    text = reasoning.lower()
+    spans = [(start, start + len(p)) for p in key_phrases(body) if (start := text.find(p)) >= 0]
     if len(spans) < _MIN_PHRASES:
         return NO_USE
     return _detection("implicit", _quote_around(reasoning, *min(spans)))
@@ -176,7 +169,7 @@ def weight(match: str, confidence: float) -> float:
 
 
 def _detection(match: Match, quote: str | None = None) -> Detection:
-    return Detection(match, CONFIDENCE[match], quote)
+    return Detection(match, _CONFIDENCE[match], quote)
 
 
 def _quote_around(text: str, start: int, end: int) -> str:
@@ -226,7 +219,7 @@ def detected_uses(
     """Return the skills that a decision applied, overruled, saw or was denied.
 
     `answers` are the recommendations of the decision, `ends` its trusted outcomes (see `ends`).
-    `names` are the names of all skills by `by_first_word`. A held-out skill that the decision
+    `names` are the names of all skills by `index_by_word`. A held-out skill that the decision
     mentions counts as shown, because the agent has read it.
     """
     answers = decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), answers, ends)
@@ -318,18 +311,17 @@ def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
 
 
 def _fact_part(
-    outcome: Outcome | None, answers: Sequence[Recommendation], skills: Iterable[str]
+    outcome: Outcome | None, answers: Sequence[Recommendation], skills: Collection[str]
 ) -> dict[str, Any]:
     """Return the facts that the agent got, and the unknown handles in the list of the outcome."""
     named_skills = (outcome.applied if outcome else None) or ()
     names = aliases.aliases_of(answers if outcome else [])
     applied = set(aliases.resolve_names(named_skills, names))
     blobs = {fact.fact: fact.blob for answer in answers for fact in answer.facts}
+    unknown_handles = aliases.find_unknown_handles(named_skills, names)
     return {
         "facts": [{"fact": f, "blob": blob, "applied": f in applied} for f, blob in blobs.items()],
-        "unresolved": [
-            n for n in aliases.find_unknown_handles(named_skills, names) if n not in set(skills)
-        ],
+        "unresolved": [handle for handle in unknown_handles if handle not in skills],
     }
 
 

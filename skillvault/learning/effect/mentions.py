@@ -96,8 +96,8 @@ class _Span(NamedTuple):
     handle: bool = False
 
 
-def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map the first word of each short form of a name to the names."""
+def index_by_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Map each word to the names that contain it."""
     by_word: dict[str, set[str]] = {}
     for name in names:
         for word in _lower_words(name):
@@ -121,7 +121,7 @@ def find_mentions(
 ) -> list[Mention]:
     """Find the mentions in a text, in order and without overlap.
 
-    `names` are the names of all skills by `by_first_word`. `shown_texts` are the skills that the
+    `names` are the names of all skills by `index_by_word`. `shown_texts` are the skills that the
     agent got, whose titles count too. `handles` maps handles to names. A short form that fits
     several skills means the shown skill; if none was shown, it means none.
     """
@@ -176,22 +176,22 @@ def _find_descriptions(
             first, last = cue.span("ahead")
             spans += [(first, word.end()) for word in _WORD.finditer(text, first, last)][::-1]
         for first, last in spans:
-            if name := _described_skill(text[first:last], cue["kind"].lower(), names, shown_texts):
+            if name := _find_described(text[first:last], cue["kind"].lower(), names, shown_texts):
                 yield _Span(min(start, first), max(end, last), name)
                 break
 
 
-def _described_skill(
+def _find_described(
     phrase: str, kind: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
 ) -> str | None:
+    """Return the only skill that a phrase such as `unlock-token warning` describes."""
     words = _lower_words(phrase)
     content = {word for word in words if word not in _KINDS | _STOP_WORDS}
     if not content or {words[0], words[-1]} & _STOP_WORDS:
         return None
     stems = {word.rstrip("s") for word in content}
-    candidates = {
-        name for name in shown_texts if stems <= {word.rstrip("s") for word in _lower_words(name)}
-    }
+    name_stems = {name: {w.rstrip("s") for w in _lower_words(name)} for name in shown_texts}
+    candidates = {name for name in shown_texts if stems <= name_stems[name]}
     if len(content) > 1 and not candidates:
         holding = set.intersection(*(set(names.get(word, ())) for word in content))
         candidates = {name for name in holding if content >= _needed_words(name)}
@@ -245,8 +245,8 @@ def _pattern_of(name: str) -> re.Pattern[str]:
 
     The kind at the start with its next word, and the hex at the end, are optional.
     """
-    start, required_words, tail = ([re.escape(part) for part in parts] for parts in _split(name))
-    pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(required_words)
+    start, required, tail = ([re.escape(part) for part in parts] for parts in _split(name))
+    pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(required)
     pattern += "".join(rf"(?:[-_ ]{part})?" for part in tail)
     return regex(rf"(?<![\w-])(?<!\w[.@]){pattern}(?![\w-])", re.IGNORECASE)
 

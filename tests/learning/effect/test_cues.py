@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.learning.effect.detect import detect_all, handles_of
-from skillvault.learning.effect.mentions import by_first_word
+from skillvault.learning.effect.mentions import index_by_word
 
 TVL = "warning-dlmm-low-tvl"
 UNLOCK = "warning-dlmm-add-liquidity-unlock-token"
@@ -28,7 +28,7 @@ SENTENCES = Path(__file__).parent / "sentences"
 
 def read(text: str) -> tuple[list[str], list[str]]:
     """The skills that a text applied, and those that it overruled."""
-    found = detect_all(text, None, by_first_word(SHOWN), SHOWN)
+    found = detect_all(text, None, index_by_word(SHOWN), SHOWN)
     applied = [name for name, one in found.items() if one.applied]
     return applied, [name for name, one in found.items() if one.match == "overruled"]
 
@@ -195,7 +195,7 @@ def test_sentences_of_many_styles_are_read_right(batch: Path) -> None:
         (name, detection.applied, row)
         for row in rows
         for name, detection in detect_all(
-            row["text"], None, by_first_word(shown), shown, handles=handles_of(shown)
+            row["text"], None, index_by_word(shown), shown, handles=handles_of(shown)
         ).items()
         if detection.applied
     ]

@@ -22,7 +22,7 @@ from skillvault.learning.effect.detect import (
     weight,
 )
 from skillvault.learning.effect.lift import UNSEEN
-from skillvault.learning.effect.mentions import by_first_word
+from skillvault.learning.effect.mentions import index_by_word
 from skillvault.model.records import Outcome, Recommendation, Trust
 from tests.given import outcome, recommendation, trade
 from tests.vectors import vectors
@@ -152,13 +152,13 @@ def test_three_phrases_are_an_implicit_use_and_two_are_none() -> None:
 
 
 def test_the_list_of_an_outcome_is_final_also_an_empty_one() -> None:
-    found = detect_all(f"ignoring '{NAME}'", [NAME], by_first_word([NAME]), {})
-    assert detect_all(f"applying {NAME}", [], by_first_word([NAME]), {NAME: BODY}) == {}
+    found = detect_all(f"ignoring '{NAME}'", [NAME], index_by_word([NAME]), {})
+    assert detect_all(f"applying {NAME}", [], index_by_word([NAME]), {NAME: BODY}) == {}
     assert found == {NAME: Detection("tool", 1.0)}
 
 
 def test_a_foreign_name_in_the_tool_log_counts() -> None:
-    assert list(detect_all("", ["dialogue_graph"], by_first_word(["dialogue-graph"]), {})) == [
+    assert list(detect_all("", ["dialogue_graph"], index_by_word(["dialogue-graph"]), {})) == [
         "dialogue-graph"
     ]
 
@@ -169,24 +169,24 @@ def test_a_skill_that_is_not_known_any_more_and_was_shown_is_detected() -> None:
 
 
 def test_an_unknown_name_in_the_tool_log_is_no_skill() -> None:
-    assert detect_all("", ["ghost"], by_first_word([NAME]), {}) == {}
+    assert detect_all("", ["ghost"], index_by_word([NAME]), {}) == {}
 
 
 def test_the_longest_name_is_the_one_that_is_mentioned() -> None:
-    known = by_first_word(["low-tvl", "low-tvl-pool", "tvl"])
+    known = index_by_word(["low-tvl", "low-tvl-pool", "tvl"])
     assert list(detect_all("applying the low tvl pool skill", None, known, {})) == ["low-tvl-pool"]
 
 
 def test_only_what_was_shown_is_used_implicitly() -> None:
     said = "Pool depth check; exit plan first; avoid pools younger than one week"
-    assert detect_all(said, None, by_first_word([NAME]), {}) == {}
+    assert detect_all(said, None, index_by_word([NAME]), {}) == {}
     assert detect_all(said, None, {}, {NAME: BODY})[NAME].match == "implicit"
 
 
 @given(st.text(alphabet="ab -_'`.,\n", max_size=60), st.permutations(["a-b", "a", "b-a-b", "b"]))
 def test_the_order_of_the_names_changes_nothing(text: str, names: list[str]) -> None:
-    known = by_first_word(names)
-    assert known == by_first_word(sorted(names))
+    known = index_by_word(names)
+    assert known == index_by_word(sorted(names))
     in_order = dict.fromkeys(sorted(names), "")
     assert detect_all(text, None, known, dict.fromkeys(names, ""), handles={}) == detect_all(
         text, None, known, in_order, handles={}
@@ -220,7 +220,7 @@ def test_the_uses_of_real_runs_are_found(shared: Path) -> None:
 
 TEXT = "**Pool Depth Check** first.\n\n- Verify 24h volume above twice\n\n## Exit Plan First\n"
 IMPLICIT = "Pool depth check, verify 24h volume above twice our size, exit plan first."
-KNOWN = by_first_word(["warning-perps-a", "guide-b", "guide-c"])
+KNOWN = index_by_word(["warning-perps-a", "guide-b", "guide-c"])
 
 
 def ended(day: int = 0, score: float = 0.1, trust: Trust = "local", **changes: Any) -> Outcome:

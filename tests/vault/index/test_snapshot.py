@@ -298,7 +298,7 @@ def test_what_names_a_skill_is_among_what_may_name_it(said: list[tuple[str, ...]
     one = outcome(raw(decision__reasoning=f"We follow {', '.join(words)}"))
     listed = outcome(raw(1, applied=["warning_late_exit"]))
     view = showing(one, listed)
-    found = detect.detect_all(one.decision.reasoning, None, mentions.by_first_word(NAMES), {})
+    found = detect.detect_all(one.decision.reasoning, None, mentions.index_by_word(NAMES), {})
     forms = map(mentions.shortest_form, found)
     assert all(one.id in view.outcomes.mentioning([form]) for form in forms)
     assert listed.id in view.outcomes.mentioning(["warning-late-exit"])

@@ -133,7 +133,7 @@ def _single_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _named_values(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
-    """Yield the values of each key that are no numbers; None for outcomes without the key."""
+    """Yield the values of each key, with None in place of numbers and missing values."""
     for key in _context_keys(outcomes):
         values = [outcome.context.get(key) for outcome in outcomes]
         yield "context", key, [None if is_number(value) else value for value in values]

@@ -83,7 +83,7 @@ def _occasion(outcome: Outcome) -> Occasion:
 def _consecutive(
     order: Iterable[int], keys: Sequence[Hashable | None]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the indices of consecutive decisions with the same key; None is no key."""
+    """Yield the indices of consecutive decisions with the same key, without those of key None."""
     groups: dict[Hashable, list[int]] = defaultdict(list)
     for i in order:
         if keys[i] is not None:

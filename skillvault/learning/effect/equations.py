@@ -54,8 +54,8 @@ class System(NamedTuple):
     matrix: Floats
     vector: Floats
     noise: float
-    spread: float  # of the bases of its groups, a variance
-    slope: float  # how much the rate of success changes with its log-odds
+    spread: float  # the variance of the bases of the groups
+    slope: float  # the change of the rate of success with its log-odds
 
 
 def domain_effects(

@@ -79,7 +79,7 @@ def add_up(
     counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
     last = {skill: len(begun.get(skill, ())) for _, (skill, _) in by_entry}
     skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MAX_SKILLS]
-    # Every version of a skill up to its last, so that old versions inform the last.
+    # Old versions of a skill inform its last version, so each version has a column.
     columns = tuple((name, version) for name in sorted(skills) for version in range(last[name] + 1))
     names = sorted(totals)
     entries = _entries(by_entry, columns, names)
@@ -207,7 +207,7 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     errors = entries.success - rates[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
     growth, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
-    if correlation:  # only then it is asked how each effect grows with each decision
+    if correlation:  # else the covariance is not needed, which is costly
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
         growth = _shared_luck(entries, choice, correlation, gains)
     information = np.diag(system.matrix)[1:] / system.noise

@@ -127,5 +127,5 @@ class DomainEffect(NamedTuple):
     variance: float
     base: float
     weight: float
-    latest: tuple[float, float]  # the precision of its latest applications, and their effect
-    changed: float  # the variance that it has for it is not what it was
+    latest: tuple[float, float]  # the precision and the effect of the latest applications
+    changed: float  # the variance by which the effect may have changed

@@ -385,7 +385,7 @@ def _simplify(sentence: str) -> str:
 
 
 def _find_reading(sentence: str) -> Reading:
-    """Return the reading of the first cue in a plain sentence, and if it returns to a mention."""
+    """Return the reading of the first cue in a plain sentence, unless its end reverses it."""
     reading = _first_cue(sentence)
     head, _, tail = sentence.partition(X)
     cue = _REVERSAL.search(tail := _PRONOUN.sub(X, tail))

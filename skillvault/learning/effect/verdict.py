@@ -19,29 +19,11 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import ExternalUse, Status
 from skillvault.model.text.text import count_of
 
-MAX_EXTERNAL_USES = 5  # applications of other tools that count at most
-_RESULT_VARIANCE = 0.25  # of one result, at most: that of a fair coin
-_USUAL_RATE = 0.5  # of success, if nothing is known
-
-
-def cap_counters(counters: ExternalUse) -> ExternalUse:
-    """Limit the number of applications, at the same rate of success."""
-    return ExternalUse(min(MAX_EXTERNAL_USES, counters.times_applied), counters.success_rate)
-
-
-def expected_lift(counters: ExternalUse, scale: float) -> float:
-    """Return the lift that the counters of other tools lead to expect.
-
-    `scale` is the spread of lifts. The result is the mean of a normal effect with a normal prior.
-    """
-    if counters.success_rate is None:
-        return 0.0
-    weight = cap_counters(counters).times_applied * scale**2
-    return weight / (weight + _RESULT_VARIANCE) * (counters.success_rate - _USUAL_RATE)
-
-
 Verdict = Literal["helps", "hurts", "open"]
 Z = 1.645  # one-sided 95 %
+_MAX_EXTERNAL_USES = 5  # applications of other tools that count at most
+_RESULT_VARIANCE = 0.25  # of one result, at most: that of a fair coin
+_USUAL_RATE = 0.5  # of success, if nothing is known
 _EVEN_CHANCE = 0.5  # that a skill helps, which may as well hurt
 _MAX_FAILURES = 5  # failures in a row that retire a skill by its counts
 
@@ -263,7 +245,7 @@ def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str
         bound, recent_bound = settings.retired_below, settings.retired_lately
     if lift.latest and lift.recent.helps < recent_bound:
         return "It hurts of late"
-    # What it did long ago retires no skill that helps now.
+    # A skill that helps now is not retired for its past.
     if lift.helps >= bound or lift.recent.helps > _EVEN_CHANCE:
         return None
     chance = lift.chance_of_none(settings.scale, evidence.looks)
@@ -423,3 +405,22 @@ def qualifies_by_count(_status: str, evidence: Evidence, _policy: Policy) -> boo
     """Return True if a skill is new or helped often enough, and does not always fail."""
     is_good = evidence.times_applied < 3 or (evidence.success_rate or 0.0) >= 0.5
     return is_good and evidence.consecutive_failures < _MAX_FAILURES
+
+
+# ── the counters of other tools ──────────────────────────────────────────────────────
+
+
+def cap_counters(counters: ExternalUse) -> ExternalUse:
+    """Limit the number of applications, at the same rate of success."""
+    return ExternalUse(min(_MAX_EXTERNAL_USES, counters.times_applied), counters.success_rate)
+
+
+def expected_lift(counters: ExternalUse, scale: float) -> float:
+    """Return the lift that the counters of other tools lead to expect.
+
+    `scale` is the spread of lifts. The result is the mean of a normal effect with a normal prior.
+    """
+    if counters.success_rate is None:
+        return 0.0
+    weight = cap_counters(counters).times_applied * scale**2
+    return weight / (weight + _RESULT_VARIANCE) * (counters.success_rate - _USUAL_RATE)

@@ -1,4 +1,4 @@
-"""The input of the rules that make facts, and the search for texts that are nearly equal.
+"""The material of the rules that make facts, and the state of an evaluation and of a fact.
 
 `support` makes the facts; `skills` makes skills of facts that recur.
 """
@@ -21,93 +21,9 @@ from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Evaluation, Fact, Importance, Link, Outcome, Ref, link_id
 from skillvault.model.text.text import jaccard, slug, words
 
-_TextSet = int  # bit n is the text of number n
-
-
-class Neighbours:
-    """A list of texts that finds similar texts.
-
-    Two texts are neighbours if the Jaccard index of their `text.words` is above `threshold`.
-    """
-
-    def __init__(self, threshold: float) -> None:
-        self.threshold = threshold
-        self._sets: list[frozenset[str]] = []
-        self._holders: dict[str, _TextSet] = defaultdict(int)
-        self._sizes: dict[int, _TextSet] = defaultdict(int)
-
-    def add(self, text: frozenset[str]) -> int:
-        """Add the words of a text, and return its number."""
-        number = len(self._sets)
-        self._sets.append(text)
-        self._sizes[len(text)] |= 1 << number
-        for word in text:
-            self._holders[word] |= 1 << number
-        return number
-
-    def first(self, text: frozenset[str]) -> int | None:
-        """Return the number of the earliest neighbour of a text."""
-        neighbours = self._above(text)
-        return (neighbours & -neighbours).bit_length() - 1 if neighbours else None
-
-    def closest(self, text: frozenset[str]) -> int | None:
-        """Return the number of the nearest neighbour; of equally near texts the earliest."""
-        texts, neighbours = self._above(text), list[tuple[float, int]]()
-        while texts:
-            lowest = texts & -texts
-            number = lowest.bit_length() - 1
-            neighbours.append((jaccard(text, self._sets[number]), -number))
-            texts ^= lowest
-        return -max(neighbours)[1] if neighbours else None
-
-    def _above(self, text: frozenset[str]) -> _TextSet:
-        planes = self._count_shared(text)
-        neighbours = 0
-        for size, holders in self._sizes.items():
-            if count := self._shared_needed(len(text), size):
-                neighbours |= holders & _select_texts(count, planes)
-        return neighbours
-
-    def _shared_needed(self, a: int, b: int) -> int | None:
-        """Return the number of shared words from which two sets of this size are neighbours."""
-        count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
-        while count <= min(a, b):
-            if count / (a + b - count) > self.threshold:
-                return count
-            count += 1
-        return None
-
-    def _count_shared(self, text: frozenset[str]) -> list[_TextSet]:
-        """Count the words shared with each text, in bit planes: plane i has bit i of the counts."""
-        planes: list[_TextSet] = []
-        for word in text:
-            carry = self._holders.get(word, 0)
-            for i, plane in enumerate(planes):
-                planes[i], carry = plane ^ carry, plane & carry
-                if not carry:
-                    break
-            if carry:
-                planes.append(carry)
-        return planes
-
-
-def _select_texts(number: int, planes: Sequence[_TextSet]) -> _TextSet:
-    """Return the texts with a count of at least `number` (above 0), as a bit mask."""
-    if number >> len(planes):
-        return 0
-    larger_counts, equal_counts = 0, -1
-    for i in reversed(range(len(planes))):
-        if number >> i & 1:
-            equal_counts &= planes[i]
-        else:
-            larger_counts |= equal_counts & planes[i]
-            equal_counts &= ~planes[i]
-    return larger_counts | equal_counts
-
-
 STEP = "promote"
-RULES = PromotePolicy()
-MIN_FACT = 10  # characters; fewer are no statement
+_DEFAULTS = PromotePolicy()
+_MIN_FACT = 10  # characters; fewer are no statement
 LESSON = "its own lesson"  # the words before a quoted lesson; other quotations are of a ground
 _MAX_COIN_CHANCE = 0.05  # of the results of a ground that ended both ways
 
@@ -177,7 +93,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def contested(self) -> frozenset[str]:
-        """The facts that runs against them silence."""
+        """The ids of the facts that are silent, because too many runs contradict them."""
         if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
@@ -208,16 +124,16 @@ class PromotionState(Struct, frozen=True):
     reason: str
 
 
-# ── first arrow: evaluation -> fact ──────────────────────────────────────────────────
+# ── from an evaluation to a fact ─────────────────────────────────────────────────────
 
 
-def strength(evaluation: Evaluation, rules: PromotePolicy) -> float:
+def strength(evaluation: Evaluation, settings: PromotePolicy) -> float:
     """Return the certainty of a verdict.
 
     If bad decisions teach too, the certainty of a bad decision is 1 - quality.
     """
     quality = evaluation.quality_score
-    return quality if evaluation.was_good_decision or rules.gate == "quality" else 1 - quality
+    return quality if evaluation.was_good_decision or settings.gate == "quality" else 1 - quality
 
 
 def insight_state(
@@ -355,7 +271,7 @@ def _is_biased(runs: int, opponents: int) -> bool:
     return sum(chances) < _MAX_COIN_CHANCE
 
 
-# ── the changes ──────────────────────────────────────────────────────────────────────
+# ── texts, ids and paths ─────────────────────────────────────────────────────────────
 
 
 def fact_text(evaluation: Evaluation) -> str:
@@ -374,7 +290,7 @@ def human_fact(
 ) -> Fact:
     """Return a fact that a person states; its id derives from its domain and text."""
     statement = text.strip()
-    if not words(statement) and len(statement) < MIN_FACT:
+    if not words(statement) and len(statement) < _MIN_FACT:
         raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
     if old_fact is not None and old_fact.domain != domain:
         raise UsageError(
@@ -412,11 +328,13 @@ def fact_path(fact: Fact) -> str:
     return f"memory/{fact.domain}/{fact.id}.md"
 
 
-# ── which facts say the same ─────────────────────────────────────────────────────────
+# ── texts that are nearly equal ──────────────────────────────────────────────────────
 
 
 def clusters(
-    facts: Sequence[str], threshold: float = RULES.cluster_above, min_size: int = RULES.cluster_size
+    facts: Sequence[str],
+    threshold: float = _DEFAULTS.cluster_above,
+    min_size: int = _DEFAULTS.cluster_size,
 ) -> list[list[int]]:
     """Return the greedy clusters of texts as lists of indices; the first index is the seed.
 
@@ -434,3 +352,87 @@ def clusters(
         else:
             groups[seed].append(index)
     return [cluster for cluster in groups if len(cluster) >= min_size]
+
+
+_TextSet = int  # bit n is the text of number n
+
+
+class Neighbours:
+    """A list of texts that finds similar texts.
+
+    Two texts are neighbours if the Jaccard index of their `text.words` is above `threshold`.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+        self._sets: list[frozenset[str]] = []
+        self._holders: dict[str, _TextSet] = defaultdict(int)
+        self._sizes: dict[int, _TextSet] = defaultdict(int)
+
+    def add(self, text: frozenset[str]) -> int:
+        """Add the words of a text, and return its number."""
+        number = len(self._sets)
+        self._sets.append(text)
+        self._sizes[len(text)] |= 1 << number
+        for word in text:
+            self._holders[word] |= 1 << number
+        return number
+
+    def first(self, text: frozenset[str]) -> int | None:
+        """Return the number of the earliest neighbour of a text."""
+        neighbours = self._above(text)
+        return (neighbours & -neighbours).bit_length() - 1 if neighbours else None
+
+    def closest(self, text: frozenset[str]) -> int | None:
+        """Return the number of the nearest neighbour; of equally near texts the earliest."""
+        texts, neighbours = self._above(text), list[tuple[float, int]]()
+        while texts:
+            lowest = texts & -texts
+            number = lowest.bit_length() - 1
+            neighbours.append((jaccard(text, self._sets[number]), -number))
+            texts ^= lowest
+        return -max(neighbours)[1] if neighbours else None
+
+    def _above(self, text: frozenset[str]) -> _TextSet:
+        planes = self._count_shared(text)
+        neighbours = 0
+        for size, holders in self._sizes.items():
+            if count := self._shared_needed(len(text), size):
+                neighbours |= holders & _select_texts(count, planes)
+        return neighbours
+
+    def _shared_needed(self, a: int, b: int) -> int | None:
+        """Return the number of shared words from which two sets of this size are neighbours."""
+        count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
+        while count <= min(a, b):
+            if count / (a + b - count) > self.threshold:
+                return count
+            count += 1
+        return None
+
+    def _count_shared(self, text: frozenset[str]) -> list[_TextSet]:
+        """Count the words shared with each text, in bit planes: plane i has bit i of the counts."""
+        planes: list[_TextSet] = []
+        for word in text:
+            carry = self._holders.get(word, 0)
+            for i, plane in enumerate(planes):
+                planes[i], carry = plane ^ carry, plane & carry
+                if not carry:
+                    break
+            if carry:
+                planes.append(carry)
+        return planes
+
+
+def _select_texts(number: int, planes: Sequence[_TextSet]) -> _TextSet:
+    """Return the texts with a count of at least `number` (above 0), as a bit mask."""
+    if number >> len(planes):
+        return 0
+    larger_counts, equal_counts = 0, -1
+    for i in reversed(range(len(planes))):
+        if number >> i & 1:
+            equal_counts &= planes[i]
+        else:
+            larger_counts |= equal_counts & planes[i]
+            equal_counts &= ~planes[i]
+    return larger_counts | equal_counts

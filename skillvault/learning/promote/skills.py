@@ -86,13 +86,13 @@ def plan_patterns(
     `skills` are those in skills/ and proposed/, and those that this step archived.
     """
     patterns: list[Pattern] = []
-    rejected: set[tuple[Rejection, str]] = set()  # each with its fact
-    live_names: set[str] = set()  # in service, or left to its end
+    rejected: set[tuple[Rejection, str]] = set()  # with the facts that they concern
+    live_names: set[str] = set()  # of skills that stay
     for pattern, is_owner in _find_patterns(material, policy):
         facts, names = pattern.facts, [fact.id for fact in pattern.facts]
         is_weighed_warning = pattern.digest and pattern.kind == "warning"
         if is_weighed_warning and material.counts.is_of_one_subject(names):
-            continue  # the subject's own warning has it
+            continue  # the warning about the subject says the same
         expiry, clock = _expiry(pattern, policy), material.clock(facts[0].domain)
         is_expired = expiry and clock and expiry < clock
         if pattern.skill is None:
@@ -121,7 +121,7 @@ def plan_patterns(
 
 
 def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
-    """Yield patterns, each with the skill of most of its facts, and True if it owns that skill."""
+    """Yield patterns with the skill of most of their facts, and True if they own the skill."""
     groups = list(_find_recurring(material, policy))
     assignments = assign_skills([facts for _, facts in groups], material.skills_of)
     for (kind, facts), (skill, is_owner) in zip(groups, assignments, strict=True):
@@ -303,7 +303,7 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
         run_ids = set(pattern.run_ids)
         support = [e for e in support if e.id in run_ids]
     texts = [statement_of(fact) for fact in pattern.facts]
-    if len(texts) == 1:  # what its repeats share says more than its own first words
+    if len(texts) == 1:  # the words that its repeats share say more than its first words
         texts = [e.key_insight for e in support if e.key_insight] or texts
     return Recurrence(
         kind=pattern.kind,

@@ -148,7 +148,7 @@ class Support:
         )
 
     def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
-        """Yield the runs by time; a run whose judge names the fact of another comes after it."""
+        """Yield the runs by time, but a run whose judge names a fact after the run of the fact."""
         waiting: list[EvaluatedRun] = []
         for run in runs:
             self._book.add_runs([run])
@@ -211,7 +211,7 @@ class Support:
         return {fact: runs[name] for fact, name in makers.items() if name in runs}
 
     def _named_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the stance to the fact that the judge of a run names, if it is in the domain."""
+        """Return the stance to the fact that the judge of a run names in the same domain."""
         fact = run.named_fact
         if fact is None or not self._is_current(fact):
             return {}
@@ -289,7 +289,7 @@ class Support:
         orders = [source.order for source in sources if source.evaluation.key_insight == statement]
         return bool(orders) and run.order < min(orders)
 
-    # ── which become facts ───────────────────────────────────────────────────────────
+    # ── new facts ───────────────────────────────────────────────────────────
 
     def _promote(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> None:
         if rejection := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
@@ -297,13 +297,13 @@ class Support:
             return
         unmet = find_unmet(run.evaluation, self._material, self._policy)
         digests = self._agreeing_claims(run, claims)
-        if digests is None:  # a person has put another text in its place
+        if digests is None:  # a person replaced the text of this fact
             return
         if unmet and not (run.has_content and self._is_supported(run, digests, claims)):
             return
         runs = self._book.load(self._supporter_ids(run, digests))
         source = min(runs.values(), key=lambda candidate: candidate.order)
-        if source.id != run.id:  # the fact says what it does, so others are compared with it
+        if source.id != run.id:  # the fact gets the text of `source`
             claims = self._book.find_similar(source)
             digests = self._agreeing_claims(source, claims) or {source.claim_digest}
             if unmet and not self._is_supported(source, digests, claims):

@@ -16,7 +16,7 @@ _MAX_VALUE = 60  # characters of an older value beside the current one
 
 
 class FactVersions(Struct, frozen=True):
-    """The facts that say a statement already, and the older versions that it replaces.
+    """The facts with the same statement, and the older versions that the statement replaces.
 
     A remark names an older version that stays.
     """
@@ -70,7 +70,7 @@ def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
 
 
 def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime) -> Succession:
-    """Let a fact replace the latest of its older versions, and each of those the one before.
+    """Let a fact replace its latest older version, and each older version the one before.
 
     A family is an older version and all that it replaced itself.
     """

@@ -385,7 +385,7 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
 def _split_by_match(
     candidates: Iterable[Candidate], request: _Request
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Divide the candidates into those that may be shown and those without a word of the task.
+    """Divide the candidates into those to score and those without a word of the task.
 
     In a large library nearly all are of the second kind, and need no score. If the answer explains
     every skill, all are of the first kind.
@@ -531,7 +531,7 @@ def _disclose(
         )
         slots.append(slot)
     hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
-    # A guide has the content of the facts about its action.
+    # A guide says what the facts about its action say.
     guided = frozenset[Action]().union(*(slot.actions or () for slot in slots if slot.by_lines))
     facts = background.facts if request.weighing.has_task else ()
     hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided]
@@ -563,7 +563,7 @@ def _limit(request: _Request) -> int:
 def _explore(
     contenders: list[_Contender], doubtful: Iterator[_Contender], request: _Request
 ) -> tuple[Iterator[_Contender], Candidate | None]:
-    """Return the order, and the new skill that it tries in a share of the decisions.
+    """Return the order, and the new skill in it, which a share of the decisions tries.
 
     The new skill gets the last rank that may have a text. It promises much and was applied seldom,
     even if it seems to hurt.

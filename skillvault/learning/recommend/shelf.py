@@ -49,12 +49,12 @@ def get_by_tags(skills: Iterable[Skill], tags: Iterable[str]) -> list[Skill]:
 
 
 def get_by_role(skills: Iterable[Skill], role: str) -> list[Skill]:
-    """Return the skills for this role, in the given order; a skill without roles is for no role."""
+    """Return the skills that name this role, in the given order."""
     return [skill for skill in skills if role in skill.roles]
 
 
 def get_by_pipeline_stage(skills: Iterable[Skill], stage: str) -> list[Skill]:
-    """Return the skills for this stage, in the given order; a skill without stages is for none."""
+    """Return the skills that name this stage, in the given order."""
     return [skill for skill in skills if stage in skill.stages]
 
 

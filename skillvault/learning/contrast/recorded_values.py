@@ -38,9 +38,8 @@ def _recorded_value(condition: Condition, outcome: Outcome) -> Scalar | frozense
         is_name = condition.op in ("is", "is not")
         return None if value is None or is_number(value) == is_name else value
     if condition.kind in ("target", "agent"):
-        return normalize_value(
-            decision.target if condition.kind == "target" else outcome.source.agent
-        )
+        name = decision.target if condition.kind == "target" else outcome.source.agent
+        return normalize_value(name)
     if condition.kind == "number":
         return outcome.result.entry_value
     if condition.kind == "word":

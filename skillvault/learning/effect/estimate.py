@@ -10,6 +10,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement, product
 from typing import NamedTuple
 
 import numpy as np
@@ -172,19 +173,14 @@ def _sum_entries(
 
 def _products(entries: _Entries, count: int) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Yield (column, column, product) for each pair of entries of one decision."""
-    column, a, w = entries.column, entries.applied, entries.offered
-    yield column, column, a * a
-    yield column, column + count, a * w
-    yield column + count, column + count, w * w
+    parts = ((entries.column, entries.applied), (entries.column + count, entries.offered))
+    for (i, x), (j, y) in combinations_with_replacement(parts, 2):
+        yield i, j, x * y
     distance = 1
     while (mask := entries.decision[distance:] == entries.decision[:-distance]).any():
-        i, j = column[:-distance][mask], column[distance:][mask]
-        a_i, a_j = a[:-distance][mask], a[distance:][mask]
-        w_i, w_j = w[:-distance][mask], w[distance:][mask]
-        yield i, j, a_i * a_j
-        yield i, j + count, a_i * w_j
-        yield i + count, j, w_i * a_j
-        yield i + count, j + count, w_i * w_j
+        for (i, x), (j, y) in product(parts, parts):
+            products = x[:-distance][mask] * y[distance:][mask]
+            yield i[:-distance][mask], j[distance:][mask], products
         distance += 1
 
 
@@ -239,9 +235,10 @@ def _shared_luck(entries: _Entries, choice: Floats, correlation: float, gains: F
     episodes = entries.episode[decisions]
     episode_order = np.argsort(episodes, kind="stable")
     _, starts = np.unique(episodes[episode_order], return_index=True)
-    product: Floats = (np.add.reduceat(influence[episode_order], starts) ** 2).sum(axis=0)
+    sums: Floats = (np.add.reduceat(influence[episode_order], starts) ** 2).sum(axis=0)
     squares = (influence**2).sum(axis=0)
-    return np.maximum(1.0, 1 + correlation * (product / np.where(squares > 0, squares, np.inf) - 1))
+    excess = sums / np.where(squares > 0, squares, np.inf) - 1
+    return np.maximum(1.0, 1 + correlation * excess)
 
 
 def _episode_correlation(errors: Floats, episodes: Ints) -> float:

@@ -38,7 +38,7 @@ def sentences(bench: Path) -> Found:
         detections = detect.detect_all(one["text"], None, known, {})
         for name in names:
             true = name in one["applied"]
-            found["ours"].append((detections.get(name, detect.NO_USE).applied, true))
+            found["ours"].append((detections.get(name, detect.NO_USE).is_applied, true))
             found["mention"].append((_mention(name, "", one["text"]), true))
     return found
 
@@ -54,11 +54,11 @@ def told(found: Found, subject: str = "usage") -> Iterator[str]:
 
 
 def _ours(name: str, body: str, text: str) -> bool:
-    return detect.detect(name, body, text).applied
+    return detect.detect(name, body, text).is_applied
 
 
 def _named(name: str, _: str, text: str) -> bool:
-    return detect.detect(name, "", text).applied
+    return detect.detect(name, "", text).is_applied
 
 
 def _mention(name: str, _: str, text: str) -> bool:

@@ -161,7 +161,7 @@ def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> lis
         fact
         for fact, name in makers.items()
         if name in sources
-        and sources[name].status == new_run.status
+        and sources[name].outcome_status == new_run.outcome_status
         and sources[name].order > new_run.order
     ]
 

@@ -342,8 +342,7 @@ class Curator:
             self._store.recover()
         decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
         changes = [
-            msgspec.structs.replace(change, commit_with=SHARED)
-            for change in (*edits, *decisions)
+            msgspec.structs.replace(change, commit_with=SHARED) for change in (*edits, *decisions)
         ]
         return self._commit(changes, now, dry=dry)
 

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from skillvault.learning.account.reading import is_graded, last_point, loss_or_gain
-from skillvault.learning.contrast.leads import rules_and_leads
+from skillvault.learning.contrast import leads
 from skillvault.learning.contrast.recorded_values import is_number
 from skillvault.model.brief import Outlier
 from skillvault.model.conditions import Separation, conditions_of
@@ -64,7 +64,7 @@ def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separatio
     """Return the rules and leads of one action of a domain, in any order of the outcomes."""
     previous_point = last_point(len(outcomes) - 1)
     results = _ids_by_result(outcomes, policy)
-    rules = rules_and_leads(outcomes, results, policy.evaluate, previous_point=previous_point)
+    rules = leads.rules_and_leads(outcomes, results, policy.evaluate, previous_point=previous_point)
     return tuple(replace(rule, action=outcomes[0].decision.action) for rule in rules)
 
 

@@ -50,7 +50,7 @@ class Detection(Struct, frozen=True):
     quote: str | None = None
 
     @property
-    def applied(self) -> bool:
+    def is_applied(self) -> bool:
         """True if the decision applied the skill."""
         return self.match in APPLIED
 
@@ -82,7 +82,7 @@ def detect_all(
     lines = (line for line in reasoning.split("\n") if not line.lstrip().startswith(">"))
     own_text = "\n".join(lines)
     for name in shown_texts.keys() - detections.keys():
-        if (detection := _find_implicit(shown_texts[name], own_text)) != NO_USE:
+        if (detection := _find_implicit(shown_texts[name], own_text)).is_applied:
             detections[name] = detection
     return dict(sorted(detections.items()))
 

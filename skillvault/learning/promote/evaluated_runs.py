@@ -71,7 +71,7 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
         return self.evaluation.domain
 
     @property
-    def status(self) -> Status:
+    def outcome_status(self) -> Status:
         """The status of the run."""
         return self.outcome.result.status
 
@@ -83,7 +83,7 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     @property
     def summary(self) -> RunSummary:
         """The run in the form that is stored for each of its digests."""
-        return RunSummary(self.id, self.status, self.session)
+        return RunSummary(self.id, self.outcome_status, self.session)
 
     @property
     def order(self) -> tuple[datetime, str]:

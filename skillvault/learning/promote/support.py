@@ -98,7 +98,7 @@ def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Sta
     Two opposite claims with opposite results support each other. A claim with another side, figure
     or name supports nothing, even if its run did the same.
     """
-    same_result = run.status == maker.status
+    same_result = run.outcome_status == maker.outcome_status
     if is_same(run.claim, maker.claim):
         return "for" if same_result else "against"
     if same_result and is_opposite(run.claim, maker.claim):
@@ -202,7 +202,7 @@ class Support:
             for fact, source in self._load_sources(makers).items()
             if source.id != run.id
             and fact not in run.evaluation.unlike
-            and source.status == run.status
+            and source.outcome_status == run.outcome_status
             and self._is_unchanged(fact, source)
         ]
 
@@ -316,7 +316,7 @@ class Support:
     def _supporter_ids(self, run: EvaluatedRun, digests: Collection[str]) -> list[str]:
         """Return the evaluations of runs with these claims and the same result."""
         summaries = self._book.summaries(run.domain, digests).values()
-        return [summary.evaluation for summary in summaries if summary.status == run.status]
+        return [summary.evaluation for summary in summaries if summary.status == run.outcome_status]
 
     def _agreeing_claims(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> set[str] | None:
         """Return the digests of the same claim, without facts that the judge of the run denied.
@@ -326,7 +326,7 @@ class Support:
         digests = _same_claims(claims, run)
         makers = self._book.first_facts(run.domain, digests)
         for fact, source in self._load_sources(makers).items():
-            if source.status != run.status or not self._is_current(fact):
+            if source.outcome_status != run.outcome_status or not self._is_current(fact):
                 continue
             if fact not in run.evaluation.unlike:
                 return None
@@ -338,24 +338,24 @@ class Support:
     ) -> bool:
         """Return True if enough sessions make a claim and fewer runs are against it."""
         min_sessions = self._policy.promote.min_sessions
-        runs, some_sessions = self._book.count(run.domain, digests, run.status)
+        runs, some_sessions = self._book.count(run.domain, digests, run.outcome_status)
         if len(some_sessions) < min(min_sessions, 2):
             return False
         opposites = [digest for digest, claim in claims.items() if is_opposite(claim, run.claim)]
-        opposing, _ = self._book.count(run.domain, digests, _OTHER_STATUS[run.status])
-        contradicting, _ = self._book.count(run.domain, opposites, run.status)
+        opposing, _ = self._book.count(run.domain, digests, _OTHER_STATUS[run.outcome_status])
+        contradicting, _ = self._book.count(run.domain, opposites, run.outcome_status)
         if runs <= opposing + contradicting:
             return False
         if min_sessions <= 2:
             return True
         summaries = self._book.summaries(run.domain, digests).values()
-        return len({s.session for s in summaries if s.status == run.status}) >= min_sessions
+        return len({s.session for s in summaries if s.status == run.outcome_status}) >= min_sessions
 
     def _add_fact(
         self, source: EvaluatedRun, digests: Collection[str], claims: Mapping[str, Form]
     ) -> None:
         """Make a fact of the earliest claim, and link all runs for and against it."""
-        content = f"{source.domain} {source.status} {source.claim_digest}"
+        content = f"{source.domain} {source.outcome_status} {source.claim_digest}"
         fact = fact_id(source.label, source.domain, content)
         if fact in self._material.facts or fact in self._facts:
             return  # a person superseded this fact
@@ -447,7 +447,8 @@ def support_state(
         return state
     book.add_runs([run])
     summaries = book.summaries(run.domain, _same_claims(book.find_similar(run), run)).values()
-    support = _describe_runs([summary for summary in summaries if summary.status == run.status])
+    status = run.outcome_status
+    support = _describe_runs([summary for summary in summaries if summary.status == status])
     reason = f"{state.reason}; {support} say it, and otherwise it takes two"
     return PromotionState(state.state, reason)
 

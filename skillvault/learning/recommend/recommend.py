@@ -284,11 +284,11 @@ def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candid
     asked = (c for c in candidates if not c.seed or c.status == "pinned")
     live = [c for c in asked if c.status not in NOT_LIVE and _is_qualified(c, rules)]
 
-    def order(candidate: Candidate) -> tuple[bool, float, str]:
+    def effect_order(candidate: Candidate) -> tuple[bool, float, str]:
         gain = sum(_gains(candidate, None, rules).values()) if _may_gain(candidate) else 0.0
         return candidate.status != "pinned", -gain, candidate.name
 
-    return sorted(live, key=order)
+    return sorted(live, key=effect_order)
 
 
 def empty_selection(query: Query, near_domain: str) -> Selection:

@@ -29,7 +29,7 @@ SENTENCES = Path(__file__).parent / "sentences"
 def read(text: str) -> tuple[list[str], list[str]]:
     """The skills that a text applied, and those that it overruled."""
     found = detect_all(text, None, index_by_word(SHOWN), SHOWN)
-    applied = [name for name, one in found.items() if one.applied]
+    applied = [name for name, one in found.items() if one.is_applied]
     return applied, [name for name, one in found.items() if one.match == "overruled"]
 
 
@@ -192,12 +192,12 @@ def test_sentences_of_many_styles_are_read_right(batch: Path) -> None:
     first, *rows = map(json.loads, batch.read_text(encoding="utf-8").splitlines())
     shown = dict.fromkeys(first["skills"], "")
     found = [
-        (name, detection.applied, row)
+        (name, detection.is_applied, row)
         for row in rows
         for name, detection in detect_all(
             row["text"], None, index_by_word(shown), shown, handles=handles_of(shown)
         ).items()
-        if detection.applied
+        if detection.is_applied
     ]
     right = sum(name in row["applied"] for name, _, row in found)
     assert right >= 0.95 * len(found)

@@ -45,7 +45,7 @@ BODY = """# Warning: low tvl
 @pytest.mark.parametrize("row", vectors("detection"))
 def test_uses_are_those_of_the_vectors(row: dict[str, Any]) -> None:
     found = detect(*row["args"])
-    assert {"applied": found.applied, "match": found.match} == row["expect"]
+    assert {"applied": found.is_applied, "match": found.match} == row["expect"]
 
 
 @pytest.mark.parametrize(
@@ -101,18 +101,18 @@ def test_a_mention_that_is_turned_down_is_none(text: str) -> None:
     ],
 )
 def test_a_name_of_one_word_counts_beside_a_cue_or_quoted(text: str) -> None:
-    assert detect("xlsx", "", text).applied
+    assert detect("xlsx", "", text).is_applied
 
 
 @pytest.mark.parametrize("text", ["open gdp.xlsx", "the xlsx file", "an xlsx", "xlsx-files skill"])
 def test_a_name_of_one_word_is_else_a_word(text: str) -> None:
-    assert not detect("xlsx", "", text).applied
+    assert not detect("xlsx", "", text).is_applied
 
 
 def test_two_words_with_a_space_between_need_a_cue() -> None:
-    assert not detect("flood-detection", "", "this is flood detection by thresholds").applied
-    assert detect("flood-detection", "", "the flood detection skill").applied
-    assert detect("flood-detection", "", "flood_detection, then").applied
+    assert not detect("flood-detection", "", "this is flood detection by thresholds").is_applied
+    assert detect("flood-detection", "", "the flood detection skill").is_applied
+    assert detect("flood-detection", "", "flood_detection, then").is_applied
 
 
 def test_the_quote_is_the_mention_with_what_stands_around_it() -> None:
@@ -145,7 +145,7 @@ def test_three_phrases_are_an_implicit_use_and_two_are_none() -> None:
     assert (found.match, found.confidence) == ("implicit", 0.6)
     assert found.quote is not None
     assert found.quote.startswith("Pool depth check")
-    assert not detect(NAME, BODY, "pool depth check, exit plan first").applied
+    assert not detect(NAME, BODY, "pool depth check, exit plan first").is_applied
 
 
 # ── many at once ─────────────────────────────────────────────────────────────────────
@@ -207,7 +207,7 @@ def test_the_uses_of_real_runs_are_found(shared: Path) -> None:
     right = claimed = true = 0
     for pair in lines("usage/pairs.jsonl"):
         body = bodies.get(pair["skill"].replace("_", "-"), "")
-        applied = detect(pair["skill"], body, texts[pair["traj"]]).applied
+        applied = detect(pair["skill"], body, texts[pair["traj"]]).is_applied
         right += applied and pair["label"]
         claimed += applied
         true += pair["label"]

@@ -127,7 +127,7 @@ def find_commits(head: Topics, conditions: LogFilter, limit: int | None) -> list
     skills = head.history.add_former_names(skill) if skill else []
     names = set(map(str, skills))
 
-    def matches(commit: Commit) -> bool:
+    def meets_conditions(commit: Commit) -> bool:
         refs = (*commit.targets, *commit.sources)
         return (
             (conditions.since is None or datetime.fromisoformat(commit.date) >= conditions.since)
@@ -138,7 +138,7 @@ def find_commits(head: Topics, conditions: LogFilter, limit: int | None) -> list
 
     if conditions == LogFilter():
         return head.history.log(limit)
-    commits = [commit for commit in head.history.log() if matches(commit)]
+    commits = [commit for commit in head.history.log() if meets_conditions(commit)]
     shas = set(islice(dict.fromkeys(commit.sha for commit in commits), limit))
     return [commit for commit in commits if commit.sha in shas]
 

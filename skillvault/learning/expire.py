@@ -67,7 +67,7 @@ def is_cut_short(skill: Skill, written_ends: Sequence[Version], policy: Policy) 
 
 
 def rewrite_skill(
-    path: str, skill: Skill, new_skill: Skill, old_texts: WrittenTexts, policy: Policy
+    path: str, skill: Skill, new_skill: Skill, old_texts: WrittenTexts, *, policy: Policy
 ) -> tuple[tuple[Edit, ...], tuple[Rewrite, ...]]:
     """Return the edits of keys and the new body that turn a skill into its new version.
 

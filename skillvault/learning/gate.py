@@ -65,7 +65,7 @@ def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
 
 
 def reinforcement_change(
-    step: str, target: Ref, sources: Iterable[Ref], at: datetime, reason: str
+    step: str, target: Ref, sources: Iterable[Ref], *, at: datetime, reason: str
 ) -> Change:
     """Return the commit that links records to a skill or a fact that says the same."""
     refs = tuple(sources)

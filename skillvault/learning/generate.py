@@ -227,7 +227,7 @@ def skill_text(
     counts = outcome_words(account.outcomes, episodes)
     header = [f"{about}: {counts}", f"Domain: {account.outcomes[-1].domain}"]
     kind = findings.kind.capitalize()
-    text = compose_text(draft, kind, header, limit, references or References())
+    text = compose_text(draft, kind, header, limit=limit, references=references or References())
     files = {EVIDENCE: to_text(findings), **text.files}
     if findings.kind == "guide":
         labels = labels_of(account)

@@ -106,7 +106,7 @@ def install_change(
         subject=f"{name} from {_end_of(origin.url)}",
         reason="\n".join([sentence, *lint]),
         writes=(origin.link(name, now),),
-        files=_files_in(f"proposed/{name}", files),
+        files=_folder_files(f"proposed/{name}", files),
         sources=(origin.ref,),
         targets=(Ref("skill", name),),
     )
@@ -123,7 +123,7 @@ def update_changes(
     name = install.targets[0].id
     folder = f"proposed/{name}"
     removed_paths = (path for path in paths if path not in published)
-    update = replace(install, removes=_paths_in(folder, removed_paths))
+    update = replace(install, removes=_folder_paths(folder, removed_paths))
     if merged_files == published:
         return [update]
     edited = {path: data for path, data in merged_files.items() if published.get(path) != data}
@@ -132,8 +132,8 @@ def update_changes(
         step=STEP,
         subject=f"{name} keeps what was changed here",
         reason="Merged with the version that was installed before as the base.",
-        files=_files_in(folder, edited),
-        removes=_paths_in(folder, deleted_paths),
+        files=_folder_files(folder, edited),
+        removes=_folder_paths(folder, deleted_paths),
         targets=install.targets,
     )
     return [update, merge_change]
@@ -146,17 +146,17 @@ def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
         step=STEP,
         subject=f"{name}, a skill of the package",
         reason="Copied into skills/, where it may be edited; it is served, not the package's.",
-        files=_files_in(f"skills/{name}", files),
-        removes=_paths_in(f"skills/{name}", removed_paths),
+        files=_folder_files(f"skills/{name}", files),
+        removes=_folder_paths(f"skills/{name}", removed_paths),
         targets=(Ref("skill", name),),
     )
 
 
-def _files_in(folder: str, files: Files) -> tuple[tuple[str, bytes], ...]:
+def _folder_files(folder: str, files: Files) -> tuple[tuple[str, bytes], ...]:
     return tuple((f"{folder}/{path}", files[path]) for path in sorted(files))
 
 
-def _paths_in(folder: str, paths: Iterable[str]) -> tuple[str, ...]:
+def _folder_paths(folder: str, paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(f"{folder}/{path}" for path in set(paths)))
 
 

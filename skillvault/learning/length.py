@@ -45,7 +45,7 @@ class ComposedText(Struct, frozen=True):
 
 
 def compose_text(
-    draft: Draft, kind: str, header: Sequence[str], limit: int, references: References
+    draft: Draft, kind: str, header: Sequence[str], *, limit: int, references: References
 ) -> ComposedText:
     """Compose a text within its limit; what is too much goes to a new file in references/.
 

@@ -72,7 +72,9 @@ def merge_change(
     counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
     main_subject = min(counts, key=lambda lemma: (-counts[lemma], lemma))
     subject = f"{slug(merge.domain, limit=24)}-{main_subject}".rstrip("-")
-    text = session_text(brief, draft, "Evolved", policy.merge.max_tokens, References())
+    text = session_text(
+        brief, draft, "Evolved", limit=policy.merge.max_tokens, references=References()
+    )
     skill = Skill(
         name=free_name("evolved", subject, (s.id for s in brief.sessions), is_taken),
         body=text.body,
@@ -95,11 +97,13 @@ def growth_change(
     policy: Policy,
 ) -> Change:
     """Return the commit that extends an evolved skill by more skills or sessions."""
-    text = session_text(merge.brief, draft, "Evolved", policy.merge.max_tokens, references)
+    text = session_text(
+        merge.brief, draft, "Evolved", limit=policy.merge.max_tokens, references=references
+    )
     new_skill = replace(skill, body=text.body, account=sessions_digest(merge.brief.sessions))
     new_skill = evolved_skill(merge, new_skill, draft, policy)
     path = f"skills/{skill.name}/SKILL.md"
-    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy)
+    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy=policy)
     files = references.files_to_write(text.files)
     return _session_change(merge, skill, files, edits=edits, rewrites=rewrites)
 

@@ -123,7 +123,7 @@ def rewrite_change(
         created=stamp(time),
         expires=generate.expiry_of(findings, policy),
     )
-    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy)
+    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy=policy)
     return Change(
         step=STEP,
         subject=f"restore {skill.name}" if refresh.what == "restore" else skill.name,

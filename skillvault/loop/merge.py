@@ -83,14 +83,8 @@ def _find_merge(
 def _compose(run: Run, merge: SkillMerge[SessionExcerpt], draft: Draft) -> Change | None:
     if not draft.sections:
         return None
-    if merge.target is None:
+    if (skill := merge.target) is None:
         is_taken = run.view.skills.is_name_taken
         return merging.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
-    return merging.growth_change(
-        merge,
-        merge.target,
-        draft,
-        run.versions(merge.target.name),
-        references=references(run, "skills", merge.target),
-        policy=run.policy,
-    )
+    files, texts = references(run, "skills", skill), run.versions(skill.name)
+    return merging.growth_change(merge, skill, draft, texts, references=files, policy=run.policy)

@@ -451,14 +451,10 @@ def _findings_of(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Find
 
 
 def _compose_merge(run: Run, merge: SkillMerge[Agreement], draft: Draft) -> Change | None:
-    if merge.target is None:
+    if (skill := merge.target) is None:
         is_taken = run.view.skills.is_name_taken
         return seed_skills.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
+    files, texts = references(run, "skills", skill), run.versions(skill.name)
     return seed_skills.growth_change(
-        merge,
-        merge.target,
-        draft,
-        run.versions(merge.target.name),
-        references=references(run, "skills", merge.target),
-        policy=run.policy,
+        merge, skill, draft, texts, references=files, policy=run.policy
     )

@@ -111,12 +111,12 @@ def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
 
 
 def session_text(
-    brief: SessionExcerpt, draft: Draft, kind: str, limit: int, references: References
+    brief: SessionExcerpt, draft: Draft, kind: str, *, limit: int, references: References
 ) -> ComposedText:
     """Return the text of a skill of sessions within its limit; `kind` stands before its title."""
     source_words = trim_to_tokens(_source_words(brief.sessions), head_line_limit(limit))
     header = [source_words, f"Domain: {brief.domain}"]
-    return compose_text(draft, kind, header, limit, references)
+    return compose_text(draft, kind, header, limit=limit, references=references)
 
 
 def _source_words(sessions: Sequence[Session]) -> str:
@@ -154,7 +154,7 @@ def distilled_change(
     (session,) = brief.sessions
     is_local = is_served(session)
     limit = policy.generate.max_tokens
-    text = session_text(brief, draft, brief.kind.capitalize(), limit, References())
+    text = session_text(brief, draft, brief.kind.capitalize(), limit=limit, references=References())
     skill = Skill(
         name=distilled_name(session.id, is_taken),
         description=shorten(draft.description, 1024),
@@ -200,9 +200,9 @@ def rewording_change(
     path, is_evolved = f"{shelf}/{skill.name}/SKILL.md", skill.kind == "evolved"
     kind = "Evolved" if is_evolved else brief.kind.capitalize()
     limit = policy.merge.max_tokens if is_evolved else policy.generate.max_tokens
-    text = session_text(brief, draft, kind, limit, references)
+    text = session_text(brief, draft, kind, limit=limit, references=references)
     new_skill = replace(skill, body=text.body, description=shorten(draft.description, 1024))
-    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy)
+    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy=policy)
     labels = {"tags": tags_of(brief, draft), "roles": draft.roles, "stages": draft.stages}
     label_edits = [
         Edit(path, ("metadata", key), " ".join(names) or None)
@@ -235,5 +235,5 @@ def repeat_change(session: Session, skill: str, at: datetime) -> Change:
     """Return the commit that links a session to a skill that says the same."""
     reason = f"Session {make_inert(session.name, _MAX_NAME)} says the same."
     sources = [Ref("session", session.id)]
-    change = reinforcement_change(STEP, Ref("skill", skill), sources, at, reason)
+    change = reinforcement_change(STEP, Ref("skill", skill), sources, at=at, reason=reason)
     return replace(change, commit_with=skill_series(STEP, session.domain))

@@ -125,7 +125,9 @@ def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Chan
     """Return the commit that links repeated failures to the skill of the first failure."""
     reason = f"The failure that it tells of happened {repetition_words(len(outcomes))}."
     sources = [Ref("evaluation", name) for name in outcomes]
-    change = reinforcement_change(generate.STEP, Ref("skill", skill.name), sources, now, reason)
+    change = reinforcement_change(
+        generate.STEP, Ref("skill", skill.name), sources, at=now, reason=reason
+    )
     return replace(change, commit_with=skill_series(generate.STEP, skill.domain))
 
 
@@ -215,7 +217,7 @@ def evolved_text(
         f"As of {total}, {outcomes[-1].occurred_at:%Y-%m-%d}",
         f"Domain: {merge.domain}",
     ]
-    return compose_text(draft, "Evolved", header, limit, references)
+    return compose_text(draft, "Evolved", header, limit=limit, references=references)
 
 
 def _some_names(names: Sequence[str], token_limit: int) -> str:
@@ -258,7 +260,7 @@ def growth_change(
     text = evolved_text(merge, draft, policy, references)
     new_skill = evolved_skill(merge, replace(skill, body=text.body), draft, policy)
     path = f"skills/{skill.name}/SKILL.md"
-    edits, rewrites = rewrite_skill(path, skill, new_skill, old_texts, policy)
+    edits, rewrites = rewrite_skill(path, skill, new_skill, old_texts, policy=policy)
     files = references.files_to_write(text.files)
     return _merge_commit(merge, skill, files, edits=edits, rewrites=rewrites)
 

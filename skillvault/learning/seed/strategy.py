@@ -185,7 +185,7 @@ def next_change(
         created=stamp(material.made_at),
         expires=expiry_time(material.made_at, policy.generate.strategy_days),
     )
-    edits, rewrites = rewrite_skill(path, skill, new_skill, old_texts, policy)
+    edits, rewrites = rewrite_skill(path, skill, new_skill, old_texts, policy=policy)
     body = rewrites[0].body if rewrites else skill.body
     is_archived = path.startswith("archive/")
     restoring_move = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")

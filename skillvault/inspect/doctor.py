@@ -508,11 +508,9 @@ def _git_lock(lock: git_activity.GitLock, holder: str | None) -> Row:
     if lock.is_stale:
         fix = f"rm {shlex.quote(str(lock.path))}"
         return Row("git lock", "problem", f"{age}, and no git process seems to use it", fix)
-    state = (
-        f"in use: {holder}" if lock.is_used and holder else "in use" if lock.is_used else "young"
-    )
+    use = f"in use: {holder}" if holder else "in use"
     fix = "wait for that git to end, then run skillvault doctor again"
-    return Row("git lock", "note", f"{age}, {state}", fix)
+    return Row("git lock", "note", f"{age}, {use if lock.is_used else 'young'}", fix)
 
 
 # ── what happened and what waits ─────────────────────────────────────────────────────

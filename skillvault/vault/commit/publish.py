@@ -178,9 +178,8 @@ class Writer:
                 intent = self._make_intent(group, entries, state, new_tip)
                 checksum = self._git.index_file.checksum()
                 index = self._git.index_file.draft(entries, self._settings.staging)
-                publication = _Publication(
-                    group, state, entries, new_files, intent, index, checksum
-                )
+                inputs = (group, state, entries)
+                publication = _Publication(*inputs, new_files, intent, index, checksum)
                 branch = f"refs/heads/{self._branch}"
                 branch_update = RefUpdate(branch, new_tip, parent or ABSENT)
                 refs.begin([branch_update, RefUpdate(pin, ABSENT, new_tip)])

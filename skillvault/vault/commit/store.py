@@ -137,8 +137,9 @@ class Store(threading.local):
 
     def _rebuild(self) -> None:
         """Rebuild the index, with the staged changes."""
+        files = self.staging.files_staged
         follow.follow_tip(self.index, self.git, self.tip)
-        if files := self.staging.files_staged:
+        if files:
             self.index.begin()
             self.staging.stage(files)
 

@@ -128,9 +128,8 @@ class Quarantine:
         if not self._folder.is_dir():
             return []
         names = (path.name for path in self._folder.iterdir())
-        return sorted(
-            n for n in names if not n.endswith(arrival.ERROR) and not arrival.DRAFT.fullmatch(n)
-        )
+        files = (name for name in names if not name.endswith(arrival.ERROR))
+        return sorted(name for name in files if not arrival.DRAFT.fullmatch(name))
 
     def files(self) -> list[QuarantinedFile]:
         """Return the quarantined files by name, each with a printable reason."""
@@ -255,12 +254,9 @@ class Quarantine:
         if not isinstance(origin, str):
             return "untrusted/", arrival.plain_name(name)
         file_name = arrival.plain_name(Path(origin).name)
-        old_name = (
-            file_name
-            if file_name and not arrival.IGNORED.search(file_name)
-            else arrival.plain_name(name)
-        )
-        return "untrusted/" if arrival.is_untrusted(origin) else "", old_name
+        if not file_name or arrival.IGNORED.search(file_name):
+            file_name = arrival.plain_name(name)
+        return "untrusted/" if arrival.is_untrusted(origin) else "", file_name
 
 
 def _find_same_file(folder: Path, name: str, origin: str, digest: str) -> str | None:
@@ -320,24 +316,20 @@ def _describe_unread(path: Path) -> tuple[str | None, arrival.Identity | None]:
     state = read_state(path)
     if state is None:
         return None, None
-    return arrival.digest_of(
-        path
-    ) if state.st_size <= arrival.MAX_OUTCOME else None, arrival.identity_of(state)
+    digest = arrival.digest_of(path) if state.st_size <= arrival.MAX_OUTCOME else None
+    return digest, arrival.identity_of(state)
 
 
 def _describe(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
     if reason is None:
         return QuarantinedFile(arrival.make_printable(name), "no-reason", _NO_REASON)
-    line = reason.get("line")
+    line, place = reason.get("line"), (reason.get("at"), reason.get("from"))
     return QuarantinedFile(
         arrival.make_printable(name),
         arrival.make_printable(reason.get("code") or "no-code"),
         arrival.make_printable(reason.get("message") or "its .error.json gives no reason"),
         line if isinstance(line, int) else None,
-        *(
-            arrival.make_printable(value) if (value := reason.get(key)) else None
-            for key in ("at", "from")
-        ),
+        *(arrival.make_printable(value) if value else None for value in place),
     )
 
 

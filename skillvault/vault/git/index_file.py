@@ -243,9 +243,8 @@ class IndexFile:
 
     def _read_own_state(self) -> IndexState | None:
         with suppress(FileNotFoundError, ValueError):  # another process may be writing it
-            return msgspec.convert(
-                json.loads((self._folder / _STATE_FILE).read_bytes()), IndexState
-            )
+            content = (self._folder / _STATE_FILE).read_bytes()
+            return msgspec.convert(json.loads(content), IndexState)
         return None
 
     def seconds_until_quiet(self) -> float:

@@ -315,7 +315,7 @@ class Objects:
         for path, entry in entries.items():
             folder, _, name = path.rpartition("/")
             trees[folder].set(name, entry)
-        for folder in sorted(folders, key=lambda folder: folder.count("/"), reverse=True):
+        for folder in sorted(folders, key=lambda folder: (-folder.count("/"), folder)):
             parent, _, name = folder.rpartition("/")
             # An empty folder is removed from its parent.
             node = Entry(FOLDER, self._write_folder(trees[folder])) if trees[folder] else None

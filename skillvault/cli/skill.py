@@ -206,7 +206,7 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
         return
     echo_diff(pair.diff)
     if not pair.diff:
-        say(f"{name}: says the same as {pair.old_name}")
+        say(f"{name}: says the same as {pair.old}")
 
 
 @skill.command()

@@ -25,16 +25,16 @@ _MIN_SHARE = 0.25  # of the statements of a skill that a similar text says too
 class TextPair(Struct, frozen=True):
     """The old and the new text of a skill, each with its path; "" without a text."""
 
-    old_name: str
-    new_name: str
-    old_text: str
-    new_text: str
+    old: str
+    new: str
+    before: str
+    after: str
 
     @property
     def diff(self) -> list[str]:
         """The lines that differ, as a unified diff."""
-        texts = self.old_text.splitlines(), self.new_text.splitlines()
-        return list(difflib.unified_diff(*texts, self.old_name, self.new_name, lineterm=""))
+        texts = self.before.splitlines(), self.after.splitlines()
+        return list(difflib.unified_diff(*texts, self.old, self.new, lineterm=""))
 
 
 class SimilarText(Struct, frozen=True):
@@ -101,7 +101,7 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
         description=skill.description,
         body=skill.body.strip(),
         replaces=replaced_skills(run, name, skill),
-        diff=tuple(pair.diff) if pair.old_text else (),
+        diff=tuple(pair.diff) if pair.before else (),
         basis=basis_of(_outcomes_read(run, name, refs), run.policy.evaluate.episode_minutes),
         facts=tuple(sorted(link.source.id for link in links if link.source.kind == "fact")),
         supporting=tuple(sorted({run for evidence in evidences for run in evidence.supporting})),

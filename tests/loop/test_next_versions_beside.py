@@ -32,7 +32,7 @@ def test_a_version_of_a_skill_that_a_person_removed_is_shown_and_can_be_rejected
     assert_settled(approved, person)
     (proposal,) = proposals(approved)
     assert (proposal.name, proposal.replaces) == (following, (served,))
-    assert text_pair(question(approved), following).new_text
+    assert text_pair(question(approved), following).after
     with pytest.raises(UsageError, match=f"replaces {served}, which is not in skills/"):
         approved.curate.approve(following, now=LATER)
     assert approved.why(following)["sources"]

@@ -95,7 +95,7 @@ def test_a_proposal_is_shown_with_what_it_rests_on(waiting: Vault) -> None:
 
 def test_the_diff_of_a_proposal_is_all_of_it_if_it_replaces_nothing(waiting: Vault) -> None:
     pair = text_pair(question(waiting), proposals(waiting)[0].name)
-    assert (pair.old_name, pair.old_text) == ("/dev/null", "")
+    assert (pair.old, pair.before) == ("/dev/null", "")
     assert all(line.startswith(("+", "@@", "---")) for line in pair.diff)
 
 

@@ -66,10 +66,10 @@ def make_branches(
         if upstream is None:
             raise UsageError("the vault has no remote; run `git remote add origin URL`")
         upstream.fetch()
-    merged = proposal_refs.remove_merged(
+    merged = proposal_refs.remove_merged_branches(
         git, main, [skill.name for skill in waiting], upstream if push else None
     )
-    merged.left |= proposal_refs.take_edits(
+    merged.left |= proposal_refs.update_branches(
         git, proposal_refs.read_tips(git, upstream.remote if upstream else None)
     )
     branches: list[ProposalBranch] = []

@@ -59,9 +59,9 @@ def lint_incoming(files: Files, source_files: Files, findings: Iterable[Finding]
 
     Files that equal a file of the source have its `findings`.
     """
-    marked = {**files, FILE: marks.mark_internal(FILE, files[FILE])}
-    new_files = {path: data for path, data in marked.items() if source_files.get(path) != data}
-    equal_paths = marked.keys() - new_files.keys()
+    all_files = {**files, FILE: marks.mark_internal(FILE, files[FILE])}
+    new_files = {path: data for path, data in all_files.items() if source_files.get(path) != data}
+    equal_paths = all_files.keys() - new_files.keys()
     findings = [finding for finding in findings if finding.path in equal_paths]
     return sorted([*findings, *lint.lint_files(new_files, secret_kinds)])
 

@@ -155,11 +155,11 @@ def _near_rejected(run: Run, skill: Skill) -> SimilarText | None:
     return _most_similar(skill, [(r.skill, r.body, r.reason) for r in rejections])
 
 
-def _most_similar(skill: Skill, others: Iterable[tuple[str, str, str]]) -> SimilarText | None:
+def _most_similar(skill: Skill, rows: Iterable[tuple[str, str, str]]) -> SimilarText | None:
     """Return the most similar of these (name, text, reason); None if all differ too much."""
     texts = [
         SimilarText(name, round(likeness(skill.body, body), 2), reason)
-        for name, body, reason in others
+        for name, body, reason in rows
     ]
     nearest = max(texts, key=lambda text: (text.share, text.skill), default=None)
     return nearest if nearest and nearest.share >= _MIN_SHARE else None

@@ -56,6 +56,6 @@ def _recommended_skills(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
         domain=outcome.domain, context=outcome.context, strategy="hybrid", action=decision.action
     )
     words = (decision.task or decision.reasoning, decision.action, decision.target)
-    shown = shelf.recommend(query, " ".join(filter(None, words))).recommended
-    names = (skill.name for skill in shown if skill.how != "named")
+    recommended_skills = shelf.recommend(query, " ".join(filter(None, words))).recommended
+    names = (skill.name for skill in recommended_skills if skill.how != "named")
     return [skill for name in names if (skill := shelf.get(name))]

@@ -238,7 +238,7 @@ class Shelf:
                 head, query.domain, task, scores, answers=answers
             )
         candidates = self._candidates(head, query)
-        read = _text_reader(head)
+        read_text = _text_reader(head)
         task_matches = None if scores is None else (task, scores)
         query_background = background.background_of(head, query, task_matches, actions, nearness)
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
@@ -247,14 +247,14 @@ class Shelf:
             candidates,
             query,
             rules_of(head.policy),
-            read,
+            read_text,
             scores=scores,
             background=replace(query_background, excerpts=excerpts),
         )
         selection = replace(selection, prompt=render.prompt(selection))
         if not (query.explain and query.context):
             return selection
-        texts = (read(candidate.name) for candidate in candidates)
+        texts = (read_text(candidate.name) for candidate in candidates)
         unknown_keys = background.unknown_context(head.policy, query.context, texts)
         return replace(selection, unknown_context=unknown_keys)
 
@@ -350,12 +350,12 @@ class Shelf:
                 "this decision; pass the decision.id of one"
             )
         name = next(iter(groups)) if agent is None else agent
-        skill_names, read = self.uses.skill_names(head), self.uses.text_reader(head)
+        skill_names, read_text = self.uses.skill_names(head), self.uses.text_reader(head)
         results = [outcome for outcome in outcomes if outcome.source.agent == name]
         uses = [
             use
             for outcome in results
-            for use in detect.detected_uses(outcome, offers, skill_names, read, ends=claims)
+            for use in detect.detected_uses(outcome, offers, skill_names, read_text, ends=claims)
         ]
         summary = detect.decision_stats(decision, groups[name], results, uses)
         other_ends = [detect.end_of(user, outcomes) for user in groups if user != name]

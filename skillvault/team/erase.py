@@ -346,7 +346,7 @@ class _Rewrite:
         self.erasure.paths = rewriting.paths
         self.erasure.local_files = [self._name(p) for p in self._local_files() if self._has_text(p)]
         self.erasure.refs = [
-            ref for ref, new in self.new_refs.items() if new != (ref, self.refs[ref])
+            ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])
         ]
         self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
 

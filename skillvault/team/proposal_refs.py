@@ -25,7 +25,7 @@ _SSH_HOSTS = {
     "altssh.gitlab.com": "gitlab.com",
     "altssh.bitbucket.org": "bitbucket.org",
 }
-_MOVE_BRANCH = ("branch", "--force", "--no-track")
+_MOVE_COMMAND = ("branch", "--force", "--no-track")
 # For a word in a host's name, the path of the page that opens a pull request.
 _COMPARE = "compare/{base}...{branch}"
 _FORGES = {
@@ -92,8 +92,8 @@ def read_tips(git: Git, remote: str | None) -> dict[str, BranchTips]:
     }
 
 
-def take_edits(git: Git, tips: Mapping[str, BranchTips]) -> dict[str, str]:
-    """Update the local branches to the commits that reviewers pushed.
+def update_branches(git: Git, tips: Mapping[str, BranchTips]) -> dict[str, str]:
+    """Move the local branches of proposals to the commits that reviewers pushed.
 
     Return the reason for each branch that could not be updated.
     """
@@ -105,12 +105,12 @@ def take_edits(git: Git, tips: Mapping[str, BranchTips]) -> dict[str, str]:
             reasons[name] = (
                 f"has other commits here than there; run `git switch {name} && git pull`"
             )
-        elif reason := _failure(partial(git.run, *_MOVE_BRANCH, name, remote_tip)):
+        elif reason := _try_git(partial(git.run, *_MOVE_COMMAND, name, remote_tip)):
             reasons[name] = reason
     return reasons
 
 
-def remove_merged(
+def remove_merged_branches(
     git: Git, main: str, waiting_skills: Collection[str], upstream: Upstream | None
 ) -> BranchCleanup:
     """Remove the branches of proposals that the branch `main` has, here and in the remote.
@@ -125,9 +125,11 @@ def remove_merged(
         commits = dict.fromkeys(commit for commit in tips if commit)
         skill = name.removeprefix(PROPOSAL)
         is_open = skill in waiting_skills
-        if not all(_is_done(git, commit, tip or "", skill, is_open=is_open) for commit in commits):
+        if not all(
+            _is_merged(git, commit, tip or "", skill, is_open=is_open) for commit in commits
+        ):
             continue
-        reason = _failure(partial(_remove, git, name, tips, upstream))
+        reason = _try_git(partial(_remove, git, name, tips, upstream))
         if reason:
             result.left[name] = reason
         else:
@@ -135,12 +137,12 @@ def remove_merged(
     return result
 
 
-def _is_done(git: Git, commit: str, tip: str, skill: str, *, is_open: bool) -> bool:
+def _is_merged(git: Git, commit: str, tip: str, skill: str, *, is_open: bool) -> bool:
     history = git.history
     if history.is_ancestor(commit, tip):
         # A branch without an approval of its skill was only begun.
-        format_option = f"--format=%(trailers:key={TARGET_TRAILER},valueonly)"
-        targets = git.text("log", format_option, f"--grep=^{STEP_TRAILER}: approve$", commit)
+        trailers = f"--format=%(trailers:key={TARGET_TRAILER},valueonly)"
+        targets = git.text("log", trailers, f"--grep=^{STEP_TRAILER}: approve$", commit)
         return f"skill:{skill}" in targets.split()
     bases = history.merge_bases(commit, tip)
     if is_open or not bases:
@@ -149,8 +151,9 @@ def _is_done(git: Git, commit: str, tip: str, skill: str, *, is_open: bool) -> b
     entries = git.entries(tip, list(changes))
     if all(entries.get(path) == entry for path, entry in changes.items()):
         return True
-    steps = history.trailer_values(history.commits_between(tip, commit), STEP_TRAILER)
-    return list(steps.values()) == ["approve"] and len(history.commits_between(tip, commit)) == 1
+    commits = history.commits_between(tip, commit)
+    steps = history.trailer_values(commits, STEP_TRAILER)
+    return list(steps.values()) == ["approve"] and len(commits) == 1
 
 
 def _remove(git: Git, name: str, tips: BranchTips, upstream: Upstream | None) -> None:
@@ -160,7 +163,7 @@ def _remove(git: Git, name: str, tips: BranchTips, upstream: Upstream | None) ->
         git.run("branch", "--delete", "--force", "--quiet", name)
 
 
-def _failure(action: Callable[[], object]) -> str:
+def _try_git(action: Callable[[], object]) -> str:
     """Run an action with git; return the message of its GitError, or ""."""
     try:
         action()

@@ -39,13 +39,13 @@ def find_forbidden_commits(git: Git, base: str) -> list[Problem]:
         file.flush()
         signatures = git.history.signatures([past.sha for past in commits], Path(file.name))
     for past in commits:
-        paths = sorted(past.files) if len(past.parents) < 2 else _find_decisions(git, past)
-        if (paths or len(past.parents) < 2) and (
-            fault := _find_fault(signatures[past.sha], paths, roles)
-        ):
+        is_merge = len(past.parents) > 1
+        paths = _find_decisions(git, past) if is_merge else sorted(past.files)
+        if is_merge and not paths:
+            continue
+        if fault := _find_fault(signatures[past.sha], paths, roles):
             code, sentence = fault
-            subject = past.parts[0].subject
-            message = f"the commit {subject!r} {sentence}"
+            message = f"the commit {past.parts[0].subject!r} {sentence}"
             problems.append(Problem(f".git {past.sha[:10]}", None, code, message))
     return problems
 

@@ -19,7 +19,7 @@ from skillvault.model.change import Change, Join, Replacement, message_of
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.front_matter import with_key
 from skillvault.team.erase import find_retyped, refuse_erased_history
-from skillvault.team.proposal_refs import BranchCleanup, remove_merged
+from skillvault.team.proposal_refs import BranchCleanup, remove_merged_branches
 from skillvault.team.sync_tree import MergedTree, merge_trees
 from skillvault.vault import check
 from skillvault.vault.commit.store import Store
@@ -84,8 +84,8 @@ def sync_clones(
     _exchange(_Sync(store, upstream, now, report), take_over, pause)
     head = store.head()
     if not report.away and not report.problems:
-        waiting_skills = head.skills.names("proposed")
-        report.branches = remove_merged(store.git, policy.branch, waiting_skills, upstream)
+        proposals = head.skills.names("proposed")
+        report.branches = remove_merged_branches(store.git, policy.branch, proposals, upstream)
     report.learner = head.policy.learner
     policy_text = head.files.read([layout.VAULT_FILE])[layout.VAULT_FILE].decode()
     report.undecided = read_undecided(policy_text)

@@ -26,8 +26,6 @@ _SKILL_PATH = re.compile(rf"(?P<shelf>{'|'.join(layout.SHELVES)})/(?P<name>[^/]+
 _AUTHOR_LINES = b"author skillvault <> 0 +0000\ncommitter skillvault <> 0 +0000"
 _MERGE_ADVICE = "merge it by hand with `git pull --no-rebase`"
 
-Entries = Mapping[str, Entry | None]
-
 
 class MergedTree(Struct):
     """The changes of the local tree by path; a removed file has the entry None.
@@ -265,7 +263,9 @@ def _supersede_facts(histories: _Histories, tree: MergedTree) -> None:
             tree.entries[path] = Entry(files[path].mode, git.objects.write_blob(content))
 
 
-def _find_new_facts(histories: _Histories, changes: Entries) -> set[tuple[str, str]]:
+def _find_new_facts(
+    histories: _Histories, changes: Mapping[str, Entry | None]
+) -> set[tuple[str, str]]:
     """Return (list of an evaluation's links, fact made from the evaluation) of each new fact."""
     owners = {path: layout.links_owner(path) for path in changes}
     list_paths = [path for path, owner in owners.items() if owner and owner.kind == "evaluation"]

@@ -178,9 +178,9 @@ def _replace_author_meta(
         if str(written_meta.get("name")) == values.get("name"):  # such as a number
             values["name"] = written_meta["name"]
         # An empty mapping of metadata, or a text in its place, stays as it is written.
-        written = written_meta.get("metadata")
-        if "metadata" in written_meta and values.get("metadata", {}) in ({}, {"metadata": written}):
-            values["metadata"] = written
+        value = written_meta.get("metadata")
+        if "metadata" in written_meta and values.get("metadata", {}) in ({}, {"metadata": value}):
+            values["metadata"] = value
         content = front_matter.with_mapping(content, values, takes_flow=True)
         return {**files, FILE: content}
     return _replace_front_matter(files, author_meta)

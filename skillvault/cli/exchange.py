@@ -15,7 +15,7 @@ import msgspec
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
-    MANY,
+    MAX_LISTED,
     WriteOptions,
     dry_option,
     echo,
@@ -195,7 +195,7 @@ def print_report(
             passages = pluralize(len(report.passages), "passage")
             asking = "`skillvault run` asks Claude, `ask --send` a client, `ask` an agent"
             say(f"{passages} for the judge to decide; {asking}")
-        limit = None if verbose or len(report.known) <= MANY else MANY
+        limit = None if verbose or len(report.known) <= MAX_LISTED else MAX_LISTED
         for sentence in report.known[:limit]:
             say(sentence)
         if limit:
@@ -210,7 +210,7 @@ def print_report(
 def _print_proposed(report: InstallReport, source: str, *, dry: bool, verbose: bool) -> None:
     """Print each installed skill; of many only their counts and the next commands."""
     count = len(report.installed)
-    if verbose or count <= MANY:
+    if verbose or count <= MAX_LISTED:
         for installed in report.installed:
             _print_installed(installed)
         return
@@ -236,7 +236,7 @@ def _print_installed(skill: InstalledSkill) -> None:
 
 
 def _say_passed_over(entries: Sequence[SkippedFile], *, verbose: bool = True) -> None:
-    if verbose or len(entries) <= MANY:
+    if verbose or len(entries) <= MAX_LISTED:
         for entry in entries:
             say(f"passed over: {entry.path}: {entry.reason}")
         return
@@ -313,12 +313,12 @@ def export(
     if as_data:
         print_json(report)
     else:
-        _print(report, dry=dry)
+        _print_export(report, dry=dry)
     if report.left:
         sys.exit(1)
 
 
-def _print(report: ExportReport, *, dry: bool) -> None:
+def _print_export(report: ExportReport, *, dry: bool) -> None:
     for path in report.removed:
         say(f"{'would remove' if dry else 'removed'}: {path}")
     if report.cut:
@@ -335,8 +335,8 @@ def _print(report: ExportReport, *, dry: bool) -> None:
     )
 
 
-_WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, task
-_LARGE = 8 << 20  # bytes of transcripts that are worth a progress bar
+_COLUMN_WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, task
+_MIN_BAR_BYTES = 8 << 20  # bytes of transcripts that are worth a progress bar
 
 
 def import_transcripts(
@@ -354,7 +354,7 @@ def import_transcripts(
     is_table = dry and not as_data
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
-    with _bar(sum(file.stat().st_size for file in transcript_files(paths))) as advance:
+    with _progress_bar(sum(file.stat().st_size for file in transcript_files(paths))) as advance:
         report, transcripts = vault.import_transcripts(
             client,
             paths,
@@ -384,15 +384,17 @@ def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
 
 
 def _row(*values: str) -> str:
-    cells = (shorten(flatten(value), width) for value, width in zip(values, _WIDTHS, strict=True))
-    columns = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
+    cells = (
+        shorten(flatten(value), width) for value, width in zip(values, _COLUMN_WIDTHS, strict=True)
+    )
+    columns = (f"{cell:{width}}" for cell, width in zip(cells, _COLUMN_WIDTHS, strict=True))
     return make_printable("  ".join(columns)).rstrip()
 
 
 @contextmanager
-def _bar(size: int) -> Iterator[Callable[[int], object]]:
+def _progress_bar(size: int) -> Iterator[Callable[[int], object]]:
     """Show a progress bar on stderr for many bytes in a terminal."""
-    if size < _LARGE:
+    if size < _MIN_BAR_BYTES:
         yield int
         return
     from rich import console, progress  # noqa: PLC0415 (only long work pays for rich)
@@ -403,15 +405,15 @@ def _bar(size: int) -> Iterator[Callable[[int], object]]:
         yield lambda count: bar.advance(task, count)
 
 
-_SKILLS = "skills"
-_REPORTS = ("ctrf", "junit")
+_SKILLS_FORMAT = "skills"
+_REPORT_FORMATS = ("ctrf", "junit")
 
 
 @click.command("import")
 @click.argument(
     "format_name",
     metavar="FORMAT",
-    type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS]),
+    type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS_FORMAT]),
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option(
@@ -448,11 +450,11 @@ def import_(
     folders of them, and each prompt becomes one outcome. For skills, FILES are folders or
     files of another program, and the skills wait for your approval; memories become facts.
     """
-    if format_name == _SKILLS and domain is not None:
+    if format_name == _SKILLS_FORMAT and domain is not None:
         raise UsageError("--domain is for outcomes; a skill has the domain that it names")
-    if format_name != _SKILLS and skill_format is not None:
+    if format_name != _SKILLS_FORMAT and skill_format is not None:
         raise UsageError("--from is for skills; write `skillvault import skills PATH`")
-    if decision is not None and format_name not in _REPORTS:
+    if decision is not None and format_name not in _REPORT_FORMATS:
         raise UsageError("--decision is for test reports; write junit or ctrf")
     if trust != "local" and format_name not in CLIENTS:
         raise UsageError("--trust is for transcripts; drop a file into inbox/untrusted/ instead")
@@ -468,14 +470,9 @@ def import_(
             as_data=options.as_data,
         )
         return
-    if format_name != _SKILLS:
+    if format_name != _SKILLS_FORMAT:
         report = vault.import_files(
-            format_name,
-            files,
-            domain=domain,
-            decision=decision,
-            **options.keywords,
-            track=track,
+            format_name, files, domain=domain, decision=decision, **options.keywords, track=track
         )
         end_intake(vault, report, dry=options.dry, as_data=options.as_data)
         return
@@ -538,7 +535,7 @@ def learn(  # noqa: PLR0913 (click hands a command one argument an option)
     elif domain is not None:
         raise UsageError("--domain works only with a folder, a file or a URL; remove it")
     elif rule is not None:
-        _note(vault, rule, scope, keep_both=keep_both, dry=dry, as_data=as_data)
+        _note_rule(vault, rule, scope, keep_both=keep_both, dry=dry, as_data=as_data)
     else:
         _print_learned(vault, as_data=as_data)
 
@@ -563,14 +560,8 @@ def _print_learned(vault: Vault, *, as_data: bool) -> None:
         say(f"not committed yet: {rules}; next: skillvault run")
 
 
-def _note(
-    vault: Vault,
-    rule: str,
-    scope: tuple[str, ...],
-    *,
-    keep_both: bool,
-    dry: bool,
-    as_data: bool,
+def _note_rule(
+    vault: Vault, rule: str, scope: tuple[str, ...], *, keep_both: bool, dry: bool, as_data: bool
 ) -> None:
     remarks = vault.notebook.remarks(rule, keep_both=keep_both)
     text = vault.learn(rule, scope, keep_both=keep_both, dry=dry)

@@ -34,7 +34,7 @@ from skillvault.vault.files import layout, redact
 
 LOG = "hook.log"
 MAX_LOG_BYTES = 128 * 1024  # bytes
-_LINE = 400  # characters
+_MAX_LINE_LENGTH = 400  # characters
 
 
 def log_line(folder: Path, text: str) -> None:
@@ -42,7 +42,9 @@ def log_line(folder: Path, text: str) -> None:
     path = folder / LOG
     folder.mkdir(parents=True, exist_ok=True)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    line = f"{at} {' '.join(redact.redact_value(text).split())[:_LINE]}\n".encode(errors="replace")
+    line = f"{at} {' '.join(redact.redact_value(text).split())[:_MAX_LINE_LENGTH]}\n".encode(
+        errors="replace"
+    )
     if path.exists() and path.stat().st_size + len(line) > MAX_LOG_BYTES:
         draft = path.with_name(f".{LOG}.{os.getpid()}")
         draft.touch(mode=private_mode(folder) & 0o666)
@@ -72,8 +74,8 @@ def ask_in_background(vault: Vault) -> None:
 
 
 CLIENTS = ("claude-code", "codex")
-_IDLE = 600  # seconds after which the process that answers hooks ends
-_SLOW = 1.0  # seconds that are worth a line in the log
+_IDLE_SECONDS = 600  # seconds after which the process that answers hooks ends
+_SLOW_SECONDS = 1.0  # seconds that are worth a line in the log
 
 
 @click.command()
@@ -122,7 +124,7 @@ def hook(
         return text  # the running daemon records the files of the inbox
     waits = vault.inbox.names() or vault.store.taken.commits()
     if serves:
-        start_detached(vault.root, "watch", "--idle", str(_IDLE))
+        start_detached(vault.root, "watch", "--idle", str(_IDLE_SECONDS))
     elif event in ("SessionStart", "SessionEnd") and waits:
         start_detached(vault.root, "run")
     return text
@@ -210,7 +212,7 @@ def _log_run(words: list[str], seconds: float) -> None:
     error = sys.exc_info()[1]
     if error is not None:
         _log_event(words, f"{type(error).__name__}: {error}")
-    elif seconds > _SLOW:
+    elif seconds > _SLOW_SECONDS:
         _log_event(words, f"took {seconds:.1f} s")
 
 

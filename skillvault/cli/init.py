@@ -33,7 +33,7 @@ from skillvault.model.records import Problem
 from skillvault.model.text.text import pluralize
 from skillvault.vault.files import layout
 
-_CI = {"github": ".github/workflows/skillvault.yml", "gitlab": ".gitlab-ci.yml"}
+_WORKFLOW_FILES = {"github": ".github/workflows/skillvault.yml", "gitlab": ".gitlab-ci.yml"}
 _COLORS = {"problem": "red", "note": "yellow", "ok": "green"}  # of a row of `doctor`
 
 
@@ -52,7 +52,7 @@ def doctor(upgrade: bool, vault_path: Path | None, as_data: bool) -> None:
     if as_data:
         print_json(rows)
     else:
-        _print(rows)
+        _print_rows(rows)
     if any(row.state == "problem" for row in rows):
         sys.exit(1)
 
@@ -77,7 +77,7 @@ def _preview_upgrade(vault: Vault, *, as_data: bool) -> None:
         echo("nothing would change")
 
 
-def _print(rows: "list[Row]") -> None:
+def _print_rows(rows: "list[Row]") -> None:
     width = max(len(row.check) for row in rows)
     for row in rows:
         echo(f"{row.state:7}  {row.check:{width}}  {row.detail}", color=_COLORS.get(row.state))
@@ -106,16 +106,16 @@ def check(staged: bool, against: str | None, vault_path: Path | None, as_data: b
         print_json(msgspec.to_builtins(report))
     else:
         for problem in report.problems:
-            echo(_line(problem), err=staged)
+            echo(_problem_line(problem), err=staged)
         for note in report.notes if not staged else ():
-            echo(f"note: {_line(note)}")
+            echo(f"note: {_problem_line(note)}")
         if not staged and not report.problems:
             echo("no problems found")
     if report.problems:
         sys.exit(1)
 
 
-def _line(problem: Problem) -> str:
+def _problem_line(problem: Problem) -> str:
     return f"{problem.path}: {problem.message} [{problem.code}]"
 
 
@@ -127,7 +127,9 @@ def _line(problem: Problem) -> str:
 @click.option("--post-merge", is_flag=True, help="Install a hook that runs the loop after a pull.")
 @click.option("--nested", is_flag=True, help="Create it inside another git repository.")
 @click.option(
-    "--ci", type=click.Choice(list(_CI)), help="Write the workflow of a team for this forge."
+    "--ci",
+    type=click.Choice(list(_WORKFLOW_FILES)),
+    help="Write the workflow of a team for this forge.",
 )
 @vault_option
 @now_option
@@ -149,15 +151,15 @@ def init(
     vault, report = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
     if ci:
         workflow, template = (
-            vault.root / _CI[ci],
+            vault.root / _WORKFLOW_FILES[ci],
             layout.resource("vault_template") / f"ci/{ci}.yml",
         )
         if not workflow.exists():
             workflow.parent.mkdir(parents=True, exist_ok=True)
             workflow.write_bytes(template.read_bytes())
-            report.did.append(f"{_CI[ci]}; set its variables, and commit it")
+            report.did.append(f"{_WORKFLOW_FILES[ci]}; set its variables, and commit it")
         elif workflow.read_bytes() != template.read_bytes():
-            report.left.append(f"{_CI[ci]} stays as it is; add the jobs of {template}")
+            report.left.append(f"{_WORKFLOW_FILES[ci]} stays as it is; add the jobs of {template}")
     for line in report.did:
         echo(f"made {line}")
     if not report.did:

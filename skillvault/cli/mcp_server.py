@@ -121,7 +121,7 @@ class CommitsResult(TypedDict):
 
 Text = Annotated[str, Field(min_length=1)]
 # Folders whose skills are not served, and the state of such a skill.
-_SHUT = {"proposed": "proposed", "archive": "archived"}
+_STATES = {"proposed": "proposed", "archive": "archived"}
 
 
 class VaultTools:
@@ -172,12 +172,12 @@ class VaultTools:
         """Return a skill that agents may read; UsageError with its state for any other skill."""
         record, path = self._vault.skill(name)
         shelf = self._vault.shelf
-        if path.partition("/")[0] not in _SHUT:
+        if path.partition("/")[0] not in _STATES:
             skill, entry = shelf.get(record.name), shelf.layer_skill(record.name)
             is_seed = entry is not None and entry.layer == "seed"
             if skill and (is_seed or skill.name in {candidate.name for candidate in shelf.live()}):
                 return skill
-        state = _SHUT.get(path.partition("/")[0], record.status)
+        state = _STATES.get(path.partition("/")[0], record.status)
         source = ", made of untrusted sources" if record.trust == "untrusted" else ""
         raise UsageError(
             f"{record.name}: is {state}{source}, so agents cannot read it; a person can, by "
@@ -298,7 +298,7 @@ def _refusal(error: SkillvaultError) -> dict[str, Any]:
     slug = "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
     code = error.code if isinstance(error, BadInputError) else slug
     key = error.key if isinstance(error, BadInputError) else None
-    message = shorten(str(error), _MAX_MESSAGE)
+    message = shorten(str(error), _MAX_MESSAGE_LENGTH)
     return {"code": code, "message": message, "key": key, "exit_code": error.exit_code}
 
 
@@ -323,8 +323,8 @@ def _commits_of(report: Report | None) -> CommitsResult:
     )
 
 
-_MAX_MESSAGE = 2000  # characters
-_NOTES = "notifications/"  # prefix of methods that need no answer
+_MAX_MESSAGE_LENGTH = 2000  # characters
+_NOTIFICATIONS = "notifications/"  # prefix of methods that need no answer
 
 
 async def _relay_messages(
@@ -345,7 +345,9 @@ def _answer_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
     if isinstance(item, SessionMessage):
         message = item.message
         # The SDK takes a request whose id is neither number nor text for a notification.
-        is_one = not isinstance(message, JSONRPCNotification) or message.method.startswith(_NOTES)
+        is_one = not isinstance(message, JSONRPCNotification) or message.method.startswith(
+            _NOTIFICATIONS
+        )
         return None if is_one else _message_error(INVALID_REQUEST, None)
     if not isinstance(item, ValidationError):
         return None
@@ -376,9 +378,9 @@ def _parse_json(line: str) -> Any:
 
 SCHEME = "skill://"
 PAGE = "SKILL.md"
-_MOST = 50  # skills on a page of the list
+_PAGE_SIZE = 50  # skills on a page of the list
 _MAX_FILES, _MAX_BYTES = 512, 16 * 1024 * 1024  # limits for one skill
-_TTL = 60_000  # milliseconds for which a client may cache an answer
+_CACHE_MILLISECONDS = 60_000  # milliseconds for which a client may cache an answer
 
 
 class GetSkillParams(RequestParams):
@@ -455,15 +457,15 @@ class SkillsExtension(Extension):
         entry = await anyio.to_thread.run_sync(self._find_entry, params.uri)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"{params.uri}: there is no live skill at this address")
-        return {**_complete(), "skill": entry}
+        return {**_result_header(), "skill": entry}
 
     def _list_page(self, cursor: str) -> dict[str, Any]:
         """Return the skills after a name; the last name is the cursor of the next page."""
         names = [name for name in self._skills.live_names() if name > cursor]
-        page = names[:_MOST]
+        page = names[:_PAGE_SIZE]
         entries = (_list_entry(skill) for skill in self._skills.whole_skills(page))
-        next_page = {"nextCursor": page[-1]} if len(names) > _MOST else {}
-        return {**_complete(), "skills": [entry for entry in entries if entry], **next_page}
+        next_page = {"nextCursor": page[-1]} if len(names) > _PAGE_SIZE else {}
+        return {**_result_header(), "skills": [entry for entry in entries if entry], **next_page}
 
     def _find_entry(self, uri: str) -> dict[str, Any] | None:
         name, _, path = uri.removeprefix(SCHEME).partition("/")
@@ -513,8 +515,8 @@ def _json_value(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def _complete() -> dict[str, Any]:
-    return {"resultType": "complete", "ttlMs": _TTL, "cacheScope": "private"}
+def _result_header() -> dict[str, Any]:
+    return {"resultType": "complete", "ttlMs": _CACHE_MILLISECONDS, "cacheScope": "private"}
 
 
 _INSTRUCTIONS = (

@@ -20,12 +20,12 @@ from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
 from skillvault.vault.git import repository
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-_SANE = (1970, 9000)  # years of which expiry dates are still valid
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_ALLOWED_YEARS = (1970, 9000)  # years of which expiry dates are still valid
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_FAR = 10_000  # the most hours, days or weeks of a span of time
-MANY = 10  # skills, above which they are counted and not printed one by one
-_LONG = 200  # items of work that are worth a progress bar
+_MAX_UNITS = 10_000  # the most hours, days or weeks of a span of time
+MAX_LISTED = 10  # skills, above which they are counted and not printed one by one
+_MIN_BAR_ITEMS = 200  # items of work that are worth a progress bar
 
 
 def print_json(value: Any) -> None:
@@ -69,7 +69,7 @@ class VaultPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def vault_option(function: _F, envvar: str | None = None) -> _F:
+def vault_option(function: _Command, envvar: str | None = None) -> _Command:
     """Add `--vault PATH` to one command; the group's is the default (`open_vault`)."""
     return click.option(
         "--vault",
@@ -81,45 +81,43 @@ def vault_option(function: _F, envvar: str | None = None) -> _F:
     )(function)
 
 
-def verbose_option(function: _F) -> _F:
+def verbose_option(function: _Command) -> _Command:
     """Add `--verbose`: each skill and each file, however many."""
     return click.option(
-        "-v", "--verbose", is_flag=True, help=f"Print each one, even of more than {MANY}."
+        "-v", "--verbose", is_flag=True, help=f"Print each one, even of more than {MAX_LISTED}."
     )(function)
 
 
-def json_option(function: _F) -> _F:
+def json_option(function: _Command) -> _Command:
     """Add `--json`: a stable shape on stdout, nothing else."""
     return click.option("--json", "as_data", is_flag=True, help="Print JSON.")(function)
 
 
-def now_option(function: _F) -> _F:
+def now_option(function: _Command) -> _Command:
     """Add `--now TIME`: the clock for tests and replays."""
     return click.option(
-        "--now", callback=_time, metavar="TIME", help="Use this time instead of the clock."
+        "--now", callback=_parse_time, metavar="TIME", help="Use this time instead of the clock."
     )(function)
 
 
-def at_option(function: _F) -> _F:
+def at_option(function: _Command) -> _Command:
     """Add `--at REV|DATE`: the vault at an earlier commit or time."""
     return click.option(
-        "--at",
-        metavar="REV|DATE",
-        help="Answer as of a commit, a time, or the end of a day.",
+        "--at", metavar="REV|DATE", help="Answer as of a commit, a time, or the end of a day."
     )(function)
 
 
-def since_option(default: str) -> Callable[[_F], _F]:
+def since_option(default: str) -> Callable[[_Command], _Command]:
     """Add `--since AGE`: a span of time or a first day; `default` is for the help."""
     return click.option(
         "--since",
-        callback=_since,
+        callback=_parse_since,
         metavar="AGE",
         help=f"Look back so far: 7d, 2w, 12h, or a day such as 2026-11-20 (default: {default}).",
     )
 
 
-def dry_option(function: _F) -> _F:
+def dry_option(function: _Command) -> _Command:
     """Add `--dry-run`: do the same work without publishing the changes."""
     return click.option(
         "--dry-run", "dry", is_flag=True, help="Print the changes without making them."
@@ -156,7 +154,7 @@ def write_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return vault_option(now_option(dry_option(json_option(call_with_options))))
 
 
-def read_options(function: _F) -> _F:
+def read_options(function: _Command) -> _Command:
     """Add the options of a command that answers: `--vault`, `--json`."""
     return vault_option(json_option(function))
 
@@ -216,33 +214,37 @@ def make_own_vault() -> Path:
     return root
 
 
-def _since(
+def _parse_since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> timedelta | datetime | None:
     """Parse a span of time or a start; None if no value is given."""
     if value is None:
         return None
     number, unit = value[:-1], _UNITS.get(value[-1:])
-    if unit and number.isascii() and number.isdigit() and 0 < int(number) <= _FAR:
+    if unit and number.isascii() and number.isdigit() and 0 < int(number) <= _MAX_UNITS:
         return int(number) * unit
     try:
         start = datetime.fromisoformat(value)
     except ValueError:
         start = None
-    if start is None or not _SANE[0] <= start.year <= _SANE[1]:
+    if start is None or not _ALLOWED_YEARS[0] <= start.year <= _ALLOWED_YEARS[1]:
         raise UsageError(f"--since {value}: not an age or a day; write 7d, 2w, 12h or 2026-11-20")
     return start if start.tzinfo else start.replace(tzinfo=UTC)
 
 
-def _time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime | None:
+def _parse_time(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> datetime | None:
     if value is None:
         return None
     try:
         time = datetime.fromisoformat(value)
     except ValueError:
         raise UsageError(f"--now {value}: not a time; write it as 2026-11-20T10:15:00Z") from None
-    if not _SANE[0] <= time.year <= _SANE[1]:
-        raise UsageError(f"--now {value}: the year must be from {_SANE[0]} to {_SANE[1]}")
+    if not _ALLOWED_YEARS[0] <= time.year <= _ALLOWED_YEARS[1]:
+        raise UsageError(
+            f"--now {value}: the year must be from {_ALLOWED_YEARS[0]} to {_ALLOWED_YEARS[1]}"
+        )
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
@@ -268,7 +270,7 @@ def input_file(file: str) -> tuple[str, bytes]:
 
 def track(items: Sequence[Any], description: str) -> Iterable[Any]:
     """Show a progress bar on stderr for long work in a terminal."""
-    if len(items) < _LONG:
+    if len(items) < _MIN_BAR_ITEMS:
         return items
     from rich import console, progress  # noqa: PLC0415 (only long work pays for rich)
 

@@ -62,11 +62,7 @@ def learned_shape(rules: LearnedText) -> dict[str, object]:
 def print_cuts(learned: LearnedPrompt) -> None:
     """Say on stderr what the budget cut, and why there are no patterns."""
     rules = learned.text
-    cut = {
-        "correction": rules.cut_stated,
-        "pattern": rules.cut_patterns,
-        "rule": rules.cut_rules,
-    }
+    cut = {"correction": rules.cut_stated, "pattern": rules.cut_patterns, "rule": rules.cut_rules}
     parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]
     if parts:
         say(f"left out over capture.budget: {join_items(parts)}")
@@ -74,7 +70,7 @@ def print_cuts(learned: LearnedPrompt) -> None:
         say(f"{learned.problem.path}: {learned.problem.message}; only the rules are printed")
 
 
-_LINE = 62  # characters of a text in a list
+_MAX_TEXT_LENGTH = 62  # characters of a text in a list
 
 
 @click.command()
@@ -117,7 +113,9 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
         print_json(hits)
         return
     for hit in hits:
-        echo(make_printable(f"{hit.score:.2f}  {hit.kind:10}  {shorten(hit.text, _LINE)}"))
+        echo(
+            make_printable(f"{hit.score:.2f}  {hit.kind:10}  {shorten(hit.text, _MAX_TEXT_LENGTH)}")
+        )
         notes = [hit.id, hit.note, "untrusted" * (hit.trust != "local")]
         echo(make_printable(f"{'':6}{'  '.join(filter(None, notes))}"))
     if not hits:
@@ -126,7 +124,7 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
 
 FORMATS = ("prompt", "xml", "json")
 STRATEGIES = ("tag", "semantic", "hybrid")
-_NO_MODEL = (
+_MODEL_IS_MISSING = (
     "no model for --strategy semantic is installed; the built-in ranking is used; "
     "`pip install '.[semantic]'` in a clone of skillvault brings one"
 )
@@ -222,7 +220,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         answer = vault.recommend(
             domain,
             _read_task(words or task),
-            context=_context(pairs),
+            context=_parse_context(pairs),
             role=role,
             stage=stage,
             pins=pins,
@@ -240,7 +238,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         if learned:
             print_cuts(learned)
         if strategy == "semantic" and not has_model():
-            say(_NO_MODEL)
+            say(_MODEL_IS_MISSING)
         if explain and form != "json":
             _print_reasons(answer)
         _print_problems(answer, vault.shelf.problems)
@@ -270,7 +268,7 @@ def _read_task(task: str) -> str:
         raise UsageError("--task -: stdin is not UTF-8; write the task as UTF-8 text") from None
 
 
-def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
+def _parse_context(pairs: Iterable[str]) -> dict[str, Scalar]:
     context: dict[str, Scalar] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")

@@ -37,9 +37,9 @@ from skillvault.sessions.closing import Closing, closing_of_exit, read_closing
 from skillvault.sessions.decision import outcome_of_failure
 from skillvault.vault.files import layout
 
-_KEPT = 16 * 1024  # bytes of the output's end
-_READ = 8192
-_KILLED = 128  # a shell adds the number of the signal that ended a command
+_TAIL_BYTES = 16 * 1024  # bytes of the output's end
+_CHUNK_BYTES = 8192
+_SIGNAL_EXIT_BASE = 128  # a shell adds the number of the signal that ended a command
 
 
 class CommandResult(NamedTuple):
@@ -58,7 +58,7 @@ def watch_command(command: Sequence[str]) -> CommandResult:
             f"{command[0]}: {(error.strerror or 'cannot be started').lower()}; nothing was closed, "
             "check the command after --run --"
         ) from None
-    tail = _Tail()
+    tail = _OutputTail()
     pairs = ((process.stdout, sys.stdout.buffer), (process.stderr, sys.stderr.buffer))
     threads = [threading.Thread(target=tail.copy, args=pair) for pair in pairs]
     for thread in threads:
@@ -66,7 +66,7 @@ def watch_command(command: Sequence[str]) -> CommandResult:
     code = _wait(process)
     for thread in threads:
         thread.join()
-    return CommandResult(_KILLED - code if code < 0 else code, tail.text)
+    return CommandResult(_SIGNAL_EXIT_BASE - code if code < 0 else code, tail.text)
 
 
 def _wait(process: "subprocess.Popen[bytes]") -> int:
@@ -78,7 +78,7 @@ def _wait(process: "subprocess.Popen[bytes]") -> int:
         signal.signal(signal.SIGINT, handler)
 
 
-class _Tail:
+class _OutputTail:
     """The last bytes of two streams, in the order in which they were written."""
 
     def __init__(self) -> None:
@@ -88,16 +88,16 @@ class _Tail:
     def copy(self, source: IO[bytes], target: IO[bytes]) -> None:
         """Copy a stream to its end, even if the reader of the copy goes away."""
         is_read = True
-        while chunk := source.read1(_READ):  # type: ignore[attr-defined]  # of a buffered pipe
+        while chunk := source.read1(_CHUNK_BYTES):  # type: ignore[attr-defined]  # of a buffered pipe
             with self._lock:
-                self._bytes = (self._bytes + chunk)[-_KEPT:]
+                self._bytes = (self._bytes + chunk)[-_TAIL_BYTES:]
             is_read = is_read and _is_written(chunk, target)
 
     @property
     def text(self) -> str:
         """The last output, beginning with a whole line."""
         text = self._bytes.decode(errors="replace")
-        return text.partition("\n")[2] if len(self._bytes) == _KEPT else text
+        return text.partition("\n")[2] if len(self._bytes) == _TAIL_BYTES else text
 
 
 def _is_written(chunk: bytes, target: IO[bytes]) -> bool:
@@ -109,7 +109,7 @@ def _is_written(chunk: bytes, target: IO[bytes]) -> bool:
     return True
 
 
-_LIST = "see `skillvault quarantine list`"
+_LIST_ADVICE = "see `skillvault quarantine list`"
 
 _names = click.argument("names", nargs=-1, metavar="[NAME]...")
 _all = click.option("--all", "everything", is_flag=True, help="Take all files in quarantine/.")
@@ -176,21 +176,21 @@ def _choose_names(verb: str, names: Sequence[str], *, everything: bool) -> Seque
     if names and everything:
         raise UsageError(f"{verb}: pass NAMEs or --all, not both")
     if not names and not everything:
-        raise UsageError(f"{verb}: pass a NAME or --all; {_LIST}")
+        raise UsageError(f"{verb}: pass a NAME or --all; {_LIST_ADVICE}")
     return None if everything else names
 
 
-_ONE = "--junit FILE, --ctrf FILE, --from-exit N, --status S or --run -- COMMAND"
-_REPORT = click.Path(path_type=Path, exists=True)
-_WORDS = 200  # characters of a command
-_LINES = 40  # of the end of an output
+_RESULT_OPTIONS = "--junit FILE, --ctrf FILE, --from-exit N, --status S or --run -- COMMAND"
+_REPORT_PATH = click.Path(path_type=Path, exists=True)
+_MAX_COMMAND_LENGTH = 200  # characters of a command
+_MAX_EVIDENCE_LINES = 40  # of the end of an output
 
 
 @click.command()
 @click.argument("decision", metavar="ID")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
-@click.option("--junit", type=_REPORT, metavar="FILE", help="Read this JUnit report.")
-@click.option("--ctrf", type=_REPORT, metavar="FILE", help="Read this CTRF report.")
+@click.option("--junit", type=_REPORT_PATH, metavar="FILE", help="Read this JUnit report.")
+@click.option("--ctrf", type=_REPORT_PATH, metavar="FILE", help="Read this CTRF report.")
 @click.option("--from-exit", type=int, metavar="N", help="Read a command's exit code.")
 @click.option("--status", type=click.Choice(get_args(Status)), help="State what a person saw.")
 @click.option("--run", "runs", is_flag=True, help="Run COMMAND and read its exit code.")
@@ -254,7 +254,7 @@ def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches
     if not options and teaches:
         options = ["status"]
     if len(options) != 1:
-        raise UsageError(f"state the result in one way: {_ONE}; or --lesson TEXT alone")
+        raise UsageError(f"state the result in one way: {_RESULT_OPTIONS}; or --lesson TEXT alone")
     if (options == ["runs"]) != bool(command):
         raise UsageError("--run needs a COMMAND after --, and only --run takes one")
     return options[0]
@@ -270,9 +270,9 @@ def _closing(source: str, value: Any) -> Closing:
 
 def _run_and_close(command: tuple[str, ...]) -> tuple[Closing, int]:
     run = watch_command(command)
-    lines = printable(run.output).splitlines()[-_LINES:]
+    lines = printable(run.output).splitlines()[-_MAX_EVIDENCE_LINES:]
     evidence = failing_assertion(run.output) if run.exit_code else "\n".join(lines)
-    words = cut_between_words(shlex.join(command), _WORDS)
+    words = cut_between_words(shlex.join(command), _MAX_COMMAND_LENGTH)
     return closing_of_exit(run.exit_code, evidence, words), run.exit_code
 
 

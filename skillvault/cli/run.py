@@ -12,14 +12,7 @@ import click
 from skillvault import api
 from skillvault.api import Vault, question
 from skillvault.cli.hook import ask_in_background
-from skillvault.cli.options import (
-    WriteOptions,
-    echo,
-    print_json,
-    say,
-    track,
-    write_options,
-)
+from skillvault.cli.options import WriteOptions, echo, print_json, say, track, write_options
 from skillvault.inspect import lookup
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.registry import STEPS
@@ -30,8 +23,8 @@ from skillvault.model.records import Link, Record, Ref, Skill
 from skillvault.vault.commit import pack as packing
 from skillvault.vault.files import layout
 
-_NOTED = "noted-removals"  # the file of the removals that a clone has printed
-_SHOWN = 10  # the most paths of a change that a dry run lists
+_REMOVALS_FILE = "noted-removals"  # the file of the removals that a clone has printed
+_MAX_LISTED = 10  # the most paths of a change that a dry run lists
 
 
 def run_shape(report: Report) -> dict[str, Any]:
@@ -63,9 +56,9 @@ def print_sides(vault: Vault, ref: Ref) -> None:
     evidence = lookup.both_sides(question(vault).view, ref)
     for word, ids in (("for", evidence.supporting), ("against", evidence.against)):
         if ids:
-            remainder = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+            remainder = f" and {len(ids) - _MAX_LISTED} more" if len(ids) > _MAX_LISTED else ""
             runs = f"{len(ids)} run{'s' * (len(ids) > 1)}"
-            say(f"{word} it: {runs}: {', '.join(ids[:_SHOWN])}{remainder}")
+            say(f"{word} it: {runs}: {', '.join(ids[:_MAX_LISTED])}{remainder}")
 
 
 def print_done(result: ChangeResult) -> None:
@@ -89,9 +82,9 @@ def _preview(change: Change) -> str:
     lines = [f"would commit: {change.headline}"]
     lines += textwrap.indent(change.reason.strip(), "  ").splitlines()
     paths = [f"  + {_write_line(record)}" for record in change.writes]
-    lines += paths[:_SHOWN]
-    if len(paths) > _SHOWN:
-        lines.append(f"  + {len(paths) - _SHOWN} more")
+    lines += paths[:_MAX_LISTED]
+    if len(paths) > _MAX_LISTED:
+        lines.append(f"  + {len(paths) - _MAX_LISTED} more")
     texts = [record.body for record in change.writes if isinstance(record, Skill)]
     lines += textwrap.indent("\n\n".join(texts), "    | ", lambda _: True).splitlines()
     return "\n".join(line.rstrip() for line in lines)
@@ -165,7 +158,7 @@ def print_waiting(entries: Sequence[WaitingItem]) -> None:
     for entry in entries:
         paths_by_reason.setdefault(entry.reason, []).append(entry.path)
     for reason, paths in paths_by_reason.items():
-        names = paths if len(paths) <= _SHOWN else [f"{paths[0]} and {len(paths) - 1} more"]
+        names = paths if len(paths) <= _MAX_LISTED else [f"{paths[0]} and {len(paths) - 1} more"]
         for name in names:
             say(f"waiting: {name}: {reason}")
 
@@ -198,7 +191,7 @@ def _print_rejected(vault: Vault, report: Report, *, verbose: bool) -> None:
 def _take_unnoted(vault: Vault, rejections: Sequence[Rejection]) -> list[Rejection]:
     """Return the rejections that this clone has not printed yet, and note them as printed."""
     keys = {f"{entry.target} {entry.commit}": entry for entry in rejections}
-    place = vault.store.git.dirs()[0] / "skillvault" / _NOTED
+    place = vault.store.git.dirs()[0] / "skillvault" / _REMOVALS_FILE
     notes = place.read_text(encoding="utf-8").splitlines() if keys and place.exists() else []
     new_keys = [key for key in keys if key not in notes]
     if new_keys:
@@ -335,12 +328,7 @@ def run(
         vault.store.ledger.forget_failures()
     on_done = None if options.as_data else print_done
     report = vault.run(
-        steps,
-        **options.keywords,
-        on_done=on_done,
-        track=track,
-        batch=batch,
-        code=code,
+        steps, **options.keywords, on_done=on_done, track=track, batch=batch, code=code
     )
     if options.as_data:
         print_json(run_shape(report))

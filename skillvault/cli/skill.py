@@ -9,7 +9,7 @@ import msgspec
 
 from skillvault.api import Vault, question
 from skillvault.cli.options import (
-    MANY,
+    MAX_LISTED,
     WriteOptions,
     at_option,
     echo,
@@ -93,7 +93,7 @@ def list_(
 def _say_clocks(run: Run, domains: Collection[str | None]) -> None:
     """Say which expiry dates are on a clock other than today's: that of a domain at rest."""
     for domain in sorted(domains, key=str):
-        time = clock(run.view, domain, run.now, run.rules)
+        time = clock(run.view, domain, run.now, run.profile)
         if time is not None and time.date() < run.now.date():
             name = domain or "the vault"
             say(f"dates of {name} are on its own clock, now {time:%Y-%m-%d}: its latest outcome")
@@ -217,12 +217,7 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
 @click.option("--commit", is_flag=True, help="Commit the draft at once.")
 @write_options
 def create(
-    name: str,
-    domain: str | None,
-    description: str,
-    edit: bool,
-    commit: bool,
-    options: WriteOptions,
+    name: str, domain: str | None, description: str, edit: bool, commit: bool, options: WriteOptions
 ) -> None:
     """Write a draft of a skill of your own, and print its path.
 
@@ -308,7 +303,7 @@ def approve(names: tuple[str, ...], source: str | None, clean: bool, options: Wr
     report = curate.approve(*names, **options.keywords)
     lines = [line for skill in findings for line in lint.lint_lines(skill)]
     if not options.as_data:
-        for line in lines if len(findings) <= MANY else [lint.sum_up(findings)]:
+        for line in lines if len(findings) <= MAX_LISTED else [lint.sum_up(findings)]:
             say(line)
     print_changes(report, as_data=options.as_data, lint=lines)
 

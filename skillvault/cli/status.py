@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from skillvault.learning.skill_stats import SkillStats, VersionStats
 
 
-_COLORS = {"helps": "green", "hurts": "red"}  # of a skill by its verdict
-_CLAIM = 160  # characters of an agent's claim
+_VERDICT_COLORS = {"helps": "green", "hurts": "red"}  # of a skill by its verdict
+_MAX_CLAIM_LENGTH = 160  # characters of an agent's claim
 
 
 @click.command()
@@ -65,7 +65,7 @@ def stats(
     vault = open_vault(vault_path)
     skills = vault.stats(skill, domain=domain)
     if plot is not None:
-        _draw(plot, domain or "all domains", skills)
+        _draw_plot(plot, domain or "all domains", skills)
     elif as_data:
         print_json(skills[0] if skill and skills else skills)
     elif skill:
@@ -99,7 +99,7 @@ def _say_judge(vault: Vault) -> None:
             say(f"verdicts in {domain}: {record.right} of the last {record.verdicts} right{wrongs}")
 
 
-def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
+def _draw_plot(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
     """Draw what skills change into a file; exit with 1 if no skill was compared."""
     if plot.suffix.lower() != ".svg":
         raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
@@ -136,7 +136,7 @@ def _print_all(skills: "list[SkillStats]") -> None:
 def _print_title(skill: "SkillStats") -> None:
     labels = ", ".join(filter(None, (skill.kind, skill.domain)))
     title = make_printable(f"{skill.skill} ({labels}): {skill.decision}")
-    echo(title, color=_COLORS.get(skill.verdict))
+    echo(title, color=_VERDICT_COLORS.get(skill.verdict))
 
 
 def _print_skill(skill: "SkillStats") -> None:
@@ -228,7 +228,7 @@ def _observer_lines(decision: dict[str, Any]) -> list[str]:
         return []
     via = f" via {decision['via']}" if decision["via"] else ""
     lines = [f"seen by {decision['observed_by']}{via}"]
-    claim = shorten(decision["claim"], _CLAIM)
+    claim = shorten(decision["claim"], _MAX_CLAIM_LENGTH)
     quote = f": {claim}" if claim else ""
     if decision["surprise"]:
         lines.append(f"a surprise: the agent claimed success{quote}")
@@ -251,7 +251,7 @@ def _skill_part(row: dict[str, Any]) -> str:
     return f"{exposure}, applied ({row['match']}, {row['confidence']:.2f}){quote}"
 
 
-_SHOWN = 3  # edited files that are named
+_MAX_LISTED = 3  # edited files that are named
 
 
 @click.command()
@@ -271,10 +271,15 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     echo(f"due: {', '.join(steps)}{_next_step(state)}" if steps else "nothing is due")
     untrusted_counts = {name: count for name, count in state.tomorrow.items() if count}
     if untrusted_counts:
-        echo(f"until tomorrow (UTC): {_limits(untrusted_counts)}; raise it in vault.yaml, or wait")
+        limits = _limits_text(untrusted_counts)
+        echo(f"until tomorrow (UTC): {limits}; raise it in vault.yaml, or wait")
     if state.edited:
-        files = ", ".join(state.edited[:_SHOWN])
-        remainder = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
+        files = ", ".join(state.edited[:_MAX_LISTED])
+        remainder = (
+            f" and {len(state.edited) - _MAX_LISTED} more"
+            if len(state.edited) > _MAX_LISTED
+            else ""
+        )
         echo(f"edited and not committed, so changes to it wait: {files}{remainder}", color="yellow")
     _print_judge(state.judge)
     for reason, names in vault.inbox.obstacles().items():
@@ -333,7 +338,7 @@ def _print_team(state: "Status") -> None:
         echo(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
 
 
-def _limits(counts: dict[str, int]) -> str:
+def _limits_text(counts: dict[str, int]) -> str:
     words = {
         "record": ("file", "in inbox/untrusted/ (record.untrusted_per_day)"),
         "evaluate": ("untrusted outcome", "without a verdict (evaluate.untrusted_per_day)"),

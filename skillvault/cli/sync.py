@@ -38,13 +38,13 @@ from skillvault.team.sync import SyncReport
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
 
-_FILE = click.Path(path_type=Path)
+_FILE_PATH = click.Path(path_type=Path)
 
 
 @click.command("merge-driver", hidden=True)
-@click.argument("base", type=_FILE)
-@click.argument("ours", type=_FILE)
-@click.argument("theirs", type=_FILE)
+@click.argument("base", type=_FILE_PATH)
+@click.argument("ours", type=_FILE_PATH)
+@click.argument("theirs", type=_FILE_PATH)
 @click.argument("path")
 def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
     """Merge one file for git: %O %A %B %P; exit 1 leaves it to the person."""

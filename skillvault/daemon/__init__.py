@@ -33,11 +33,13 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import is_untrusted
 from skillvault.vault.files.inbox import WRITING
 
-_TICK = 0.25  # seconds between two checks for a stop and for replaced folders
-_EVENT_DELAY = 0.05  # seconds of the quiet time that Vault.run waits for, as events may be late
-_CAPTURE_PAUSE = 60.0  # seconds between two captures
-_WITHOUT_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
-_MAX_QUIETS = 10  # the most quiet times that a stream of events may take
+_CHECK_SECONDS = 0.25  # seconds between two checks for a stop and for replaced folders
+_EVENT_DELAY_SECONDS = (
+    0.05  # seconds of the quiet time that Vault.run waits for, as events may be late
+)
+_CAPTURE_SECONDS = 60.0  # seconds between two captures
+_STEPS_BESIDE_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
+_MAX_QUIET_TIMES = 10  # the most quiet times that a stream of events may take
 
 Traces = frozenset[tuple[str, int, int, int]]
 
@@ -176,7 +178,7 @@ class Watch:
         return self._may_capture() and capture.is_due(question(self._vault))
 
     def _may_capture(self) -> bool:
-        return time.monotonic() - self._captured_at >= _CAPTURE_PAUSE
+        return time.monotonic() - self._captured_at >= _CAPTURE_SECONDS
 
     def _has_arrivals(self) -> bool:
         """Return True if a file in the inbox may be recorded now."""
@@ -201,9 +203,9 @@ class Watch:
         day, tip = _today(), store.tip()
         if tip != self._scanned_tip:  # a person's commit may change the policy
             policy = store.head().policy
-            self._quiet_seconds = max(0.0, policy.record.settle_seconds - _EVENT_DELAY)
+            self._quiet_seconds = max(0.0, policy.record.settle_seconds - _EVENT_DELAY_SECONDS)
             self._promote_every = policy.promote.every
-        steps = () if self._may_capture() else _WITHOUT_CAPTURE
+        steps = () if self._may_capture() else _STEPS_BESIDE_CAPTURE
         self._captured_at = time.monotonic() if self._rules_wait() else self._captured_at
         report = self._vault.run(
             steps,
@@ -274,24 +276,24 @@ class Watch:
         end = time.monotonic() + seconds
         while (remaining := end - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.wait(min(_TICK, remaining)) or events.is_stale():
+            if events.wait(min(_CHECK_SECONDS, remaining)) or events.is_stale():
                 self._wait_for_quiet(events)
                 return
 
     def _wait_for_quiet(self, events: InboxEvents) -> None:
         """Wait until no event has come for the quiet time, up to a limit."""
-        end = time.monotonic() + _MAX_QUIETS * self._quiet_seconds
+        end = time.monotonic() + _MAX_QUIET_TIMES * self._quiet_seconds
         quiet_end = time.monotonic() + self._quiet_seconds
         while (remaining := min(quiet_end, end) - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.wait(min(_TICK, remaining)):
+            if events.wait(min(_CHECK_SECONDS, remaining)):
                 quiet_end = time.monotonic() + self._quiet_seconds
 
     def _wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._stop_if_asked()
-            time.sleep(_TICK)
+            time.sleep(_CHECK_SECONDS)
 
     def _stop_if_asked(self) -> None:
         if self._stopping():

@@ -35,12 +35,12 @@ def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
     if skill is None:
         return []
     if skill.kind == "strategy" and skill.domain:
-        rules = list(run.rules.strategy_rules(run, skill.domain))
+        rules = list(run.profile.strategy_rules(run, skill.domain))
     else:
         sources = [link.source for link in run.view.links.by_target([Ref("skill", skill.name)])]
         ids = [source.id for source in sources if source.kind == "evaluation"]
         actions = run.view.outcomes.actions_of(ids)
-        rules = [rule for pair in actions for rule in run.accounts.actions.rules(*pair)]
+        rules = [rule for pair in actions for rule in run.accounts.rules_of_action(*pair)]
     fields = ("action", "result", "met", "other", "episodes", "lately", "p", "z")
     return [
         {
@@ -221,5 +221,5 @@ def count_waiting(run: Run) -> dict[str, int]:
         name: step.waiting(run)
         if step.waiting
         else sum(queue_lengths.get(queue.name, 0) for queue in step.depends_on)
-        for name, step in run.rules.steps.items()
+        for name, step in run.profile.steps.items()
     }

@@ -443,7 +443,7 @@ def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
                 observation = words
             title = _REFUSED.format(_observer(outcome))
             yield _surprise(outcome, title, observation)
-        elif evaluation is not None and vault.run.rules.is_surprise(evaluation, vault.run.policy):
+        elif evaluation is not None and vault.run.profile.is_surprise(evaluation, vault.run.policy):
             verdict = "good" if evaluation.was_good_decision else "bad"
             title = f"looked like a {verdict} decision, ended in {outcome.result.status}"
             yield _surprise(outcome, title, evaluation.key_insight or outcome.result.summary)

@@ -39,7 +39,7 @@ def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:
     """Return what a domain lacks for a strategy, with numbers."""
     if not run.view.outcomes.count_evaluated(domain):
         return [StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
-    state = run.rules.strategy_state(run, domain)
+    state = run.profile.strategy_state(run, domain)
     return [StepAnswer("generate", state.state, state.reason)]
 
 
@@ -95,7 +95,7 @@ def _action_outcomes(run: Run, history: Sequence[IndexedOutcome]) -> ActionOutco
     return ActionOutcomes(
         outcomes=outcomes,
         evaluations=run.view.evaluations.get_many(outcomes),
-        states={**waiting, **run.rules.outcome_states(run, history, outcomes)},
+        states={**waiting, **run.profile.outcome_states(run, history, outcomes)},
     )
 
 
@@ -106,5 +106,5 @@ def reasons(run: Run) -> dict[str, list[str]]:
     summaries = {"skill": sentences.summary(actions, run.policy, len(run.view.sessions))}
     if len(run.view.evaluations):
         materials = promote.pages(run, run.view.evaluations)
-        summaries["fact"] = sentences.memory_summary(materials, run.rules)
+        summaries["fact"] = sentences.memory_summary(materials, run.profile)
     return summaries

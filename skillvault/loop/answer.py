@@ -31,7 +31,7 @@ from skillvault.model.sameness.comparison import is_same
 from skillvault.vault.commit.store import edit_link_lists
 from skillvault.vault.files import layout
 
-_OF_OUTCOMES = ("insight", "contrast")
+_LESSON_KINDS = ("insight", "contrast")
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -86,7 +86,7 @@ def _find_effect(run: Run, answer: Answer, *, is_new: bool) -> Change | None:
     judge = AgentJudge(
         run.judge.questions, lambda key: answer if key == answer.id else load_answer(key)
     )
-    if answer.kind != "verdict" and answer.kind not in _OF_OUTCOMES:
+    if answer.kind != "verdict" and answer.kind not in _LESSON_KINDS:
         return _find_rewrite(run, judge, answer, is_new=is_new)
     outcomes = _judged_outcomes(run, judge, answer)
     rewordings = [r for outcome in outcomes if (r := _reword(run, judge, outcome))]
@@ -95,7 +95,7 @@ def _find_effect(run: Run, answer: Answer, *, is_new: bool) -> Change | None:
 
 def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcome]:
     """Return the outcomes that an answer is about; a verdict covers its whole decision."""
-    if answer.kind in _OF_OUTCOMES:
+    if answer.kind in _LESSON_KINDS:
         return list(run.view.outcomes.get_many([answer.subject]).values())
     names = [
         outcome_id
@@ -185,7 +185,7 @@ def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) 
         except NoAnswerError:
             return None  # `check` reports what is wrong with it
         change = text.compose(draft)
-        change = run.gate.convert(change) if change else None
+        change = run.gate(change) if change else None
         effects = change and (*change.rewrites, *change.edits, *change.files, *change.moves)
         if change and (effects or change.removes):
             return answers.text_change(answer, change, is_new=is_new)

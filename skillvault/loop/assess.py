@@ -23,11 +23,11 @@ def step(run: Run) -> Iterator[Change]:
 def _find_due(run: Run) -> Iterator[Change]:
     view = run.view
     evidence = run.shelf.uses.evidence(view)
-    clock_of = cache(partial(clock, view, now=run.now, rules=run.rules))
+    clock_of = cache(partial(clock, view, now=run.now, rules=run.profile))
     for row in view.skills.statuses(evidence):
         time = clock_of(row.domain) or run.now
         skill = load_assessed(view, row, evidence[row.name], time)
-        change = assess.status_change(skill, run.rules)
+        change = assess.status_change(skill, run.profile)
         if not change or (change.moves and row.shelf == "skills" and _keeps_guide(run, row.name)):
             continue
         yield change

@@ -18,7 +18,7 @@ from skillvault.vault import code_base
 from skillvault.vault.code_base import CodeBase, UnreadableCodeError
 from skillvault.vault.files import layout
 
-_PLACES = 5  # that are listed of a broken rule
+_MAX_PLACES = 5  # that are listed of a broken rule
 
 
 class RuleEvidence(Struct, frozen=True):
@@ -54,10 +54,10 @@ def find_support(
 ) -> dict[str, CodeSupport]:
     """Return rule key -> its support, for the rules that forbid nothing."""
     positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
-    lines = _lines(bases, [rule for rule in positive if rule.evidence.grade.promote])
+    lines = _lines_of(bases, [rule for rule in positive if rule.evidence.grade.promote])
     sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
     return {
-        rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps(bases, rule))
+        rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps_of(bases, rule))
         for rule in positive
     }
 
@@ -68,18 +68,18 @@ def find_broken_rules(
     """Return the rules that code breaks, with the lines that break them."""
     negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
     broken_rules = [rule for rule in negative if rule.evidence.files]
-    lines = _lines(bases, broken_rules)
+    lines = _lines_of(bases, broken_rules)
     rules: list[BrokenRule] = []
     for rule in broken_rules:
         by_file = lines[rule.key]
         places = [f"{path}:{line}" for path in sorted(by_file) for line in by_file[path]]
-        if len(places) > _PLACES:
-            places[_PLACES:] = [f"{len(places) - _PLACES} more"]
+        if len(places) > _MAX_PLACES:
+            places[_MAX_PLACES:] = [f"{len(places) - _MAX_PLACES} more"]
         rules.append(BrokenRule(rule.rule, tuple(places)))
     return rules
 
 
-def _lines(
+def _lines_of(
     bases: Sequence[CodeBase], rules: Iterable[RuleEvidence]
 ) -> dict[str, dict[str, list[int]]]:
     return code_base.lines_of(
@@ -87,14 +87,14 @@ def _lines(
     )
 
 
-def _stamps(bases: Sequence[CodeBase], rule: RuleEvidence) -> str:
+def _stamps_of(bases: Sequence[CodeBase], rule: RuleEvidence) -> str:
     if len(bases) == 1:
         return bases[0].stamp
     names = {path.partition("/")[0] for path in rule.evidence.files}
     return ", ".join(base.stamp for base in bases if base.name in names)
 
 
-_UNREADABLE = "?"
+_UNREADABLE_VERSION = "?"
 _Answer = TypeVar("_Answer")
 
 
@@ -158,7 +158,7 @@ def versions(run: Run) -> dict[str, str]:
         try:
             by_name[name] = code_base.committed_version(path)
         except (GitError, OSError):
-            by_name[name] = _UNREADABLE
+            by_name[name] = _UNREADABLE_VERSION
     return by_name
 
 

@@ -86,8 +86,8 @@ def _find_present(run: Run, session: Session) -> ExistingSessionSkill:
         return ExistingSessionSkill(skill=skill, merged=merged_name, rejection=rejection)
     # A skill whose time to live would be over already is not made.
     days = run.policy.days(distill.excerpt_of([session]).kind)
-    start = run.rules.time(session.ended_at, run.now)
-    time = clock(run.view, session.domain, run.now, run.rules)
+    start = run.profile.time(session.ended_at, run.now)
+    time = clock(run.view, session.domain, run.now, run.profile)
     sessions = DomainSessions(run.view, session.domain, run.policy)
     return ExistingSessionSkill(
         repeats=sessions.find_repeated(excerpt(session, run.policy.distill)),
@@ -102,7 +102,7 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
         brief,
         draft,
         is_taken=run.view.skills.is_name_taken,
-        at=run.rules.time(session.ended_at, run.now),
+        at=run.profile.time(session.ended_at, run.now),
         policy=run.policy,
     )
 
@@ -119,5 +119,5 @@ def _link_repeated(
     if rejection := run.rejections.of_target(Ref("link", link)):
         run.report.rejected.append(rejection)
     elif Ref("link", link) not in run.view.records:
-        time = run.rules.time(session.ended_at, run.now)
+        time = run.profile.time(session.ended_at, run.now)
         yield distill.repeat_change(session, existing.repeats, time)

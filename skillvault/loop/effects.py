@@ -28,7 +28,7 @@ from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staging, Topics
 from skillvault.vault.index.uses import DecisionRow, SkillUse, SumsEnd
 
-_PAGE = 500  # outcomes that are read at once
+_PAGE_SIZE = 500  # outcomes that are read at once
 
 
 class UseCounts(NamedTuple):
@@ -90,8 +90,8 @@ class Uses:
         head.due.mark_done(NAMES, new_names)
         names = self.skill_names(head) if due_ids else {}
         read_text = self.text_reader(head)
-        for start in range(0, len(due_ids), _PAGE):
-            page = due_ids[start : start + _PAGE]
+        for start in range(0, len(due_ids), _PAGE_SIZE):
+            page = due_ids[start : start + _PAGE_SIZE]
             outcomes = head.outcomes.get_many(page).values()
             rows = [
                 row for outcome in outcomes for row in _find_uses(head, outcome, names, read_text)
@@ -214,25 +214,25 @@ def _add_up(head: Staging, changes: Iterable[str]) -> bool:
         while later_end := head.uses.later_end(domain, end, estimate.recount_after(end.decisions)):
             end = later_end
         if end != last_end or at <= last_end.at:
-            head.uses.keep_sums(domain, _sums(head, domain, end), end)
+            head.uses.keep_sums(domain, _sums_until(head, domain, end), end)
             is_summed = True
     return is_summed
 
 
-def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
+def _sums_until(head: Topics, domain: str, end: SumsEnd) -> object | None:
     """Return the sums of a domain's closed decisions until `end`; None without decisions."""
     if not end.decisions:
         return None
     totals, exposures = head.uses.totals(domain, end), head.uses.exposures(domain, end)
     skills = {row.skill for row in exposures}
     merges = head.uses.merges()
-    starts = head.uses.version_starts(skills | {_merged_into(skill, merges) for skill in skills})
+    starts = head.uses.version_starts(skills | {_survivor_of(skill, merges) for skill in skills})
     rows = head.uses.decisions(domain, end) if exposures else ()
     episode_of = _episodes(rows, head.policy.evaluate.episode_minutes)
     observations = (
         Observation(
             decision=row.outcome,
-            skill=_merged_into(row.skill, merges),
+            skill=_survivor_of(row.skill, merges),
             group=row.group,
             success=row.status == "success",
             made=row.made,
@@ -262,7 +262,7 @@ def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
     return {row.outcome: str(number) for row, number in zip(rows, numbers, strict=True)}
 
 
-def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
+def _survivor_of(skill: str, merged: Mapping[str, str]) -> str:
     if skill not in merged:  # nearly all of a million uses
         return skill
     visited_names: set[str] = set()
@@ -275,10 +275,10 @@ def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
 def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
     """Return skill -> its counts, including the skills that were merged into it."""
     merged_names = head.uses.merges_of(skills)
-    names = {_merged_into(name, merged_names) for name in skills} | skills
+    names = {_survivor_of(name, merged_names) for name in skills} | skills
     counts: dict[str, UseCounts] = {}
     for name in names:
-        sources = [source for source in merged_names if _merged_into(source, merged_names) == name]
+        sources = [source for source in merged_names if _survivor_of(source, merged_names) == name]
         counts[name] = _count_skill(head, name, sources)
     return counts
 

@@ -28,7 +28,7 @@ from skillvault.model.sameness.form import Form
 from skillvault.vault.index.facts import FactKeys
 from skillvault.vault.index.snapshot import Topics
 
-_TRUST = "local"  # of the facts that are compared
+_COMPARED_TRUST = "local"  # of the facts that are compared
 
 
 class SimilarFacts:
@@ -74,7 +74,7 @@ class SimilarFacts:
 
     def _load(self, names: Iterable[str]) -> dict[str, Fact]:
         facts = self._view.facts.get_many(names)
-        facts = {name: fact for name, fact in facts.items() if fact.trust == _TRUST}
+        facts = {name: fact for name, fact in facts.items() if fact.trust == _COMPARED_TRUST}
         superseded_ids = self._view.facts.superseded_ids(facts)
         current = {name: fact for name, fact in facts.items() if name not in superseded_ids}
         makers = _makers_of(self._view, [name for name in current if name not in self._forms])
@@ -122,8 +122,8 @@ def promotion_material(
         outcomes_of=view.outcomes.get_many,
         sessions_of=lambda names: view.facts.sessions(names, max_sessions),
         counts=view.facts,
-        clock=lambda domain: clock(view, domain, run.now, run.rules),
-        rules=run.rules,
+        clock=lambda domain: clock(view, domain, run.now, run.profile),
+        rules=run.profile,
     )
 
 

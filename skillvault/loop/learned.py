@@ -34,12 +34,15 @@ from skillvault.vault.index.snapshot import Topics
 if TYPE_CHECKING:
     from skillvault.loop.run import Run
 
-_SKILL = Ref("skill", LEARNED)
-_PATTERN_LENGTH = 60  # characters of a pattern in a commit's message
-_LISTED_PATTERNS = 20  # in a commit's message
+_LEARNED_SKILL = Ref("skill", LEARNED)
+_MAX_PATTERN_LENGTH = 60  # characters of a pattern in a commit's message
+_MAX_PATTERNS = 20  # in a commit's message
 _MIN_PREFIX = 6  # characters of an id
-_NAMED, _NOTES = 60, "notes"  # characters of a rule in a remark, and the domain of notes
-_LISTED_RULES = 3  # in an error
+_MAX_RULE_LENGTH, _NOTE_DOMAIN = (
+    60,
+    "notes",
+)  # characters of a rule in a remark, and the domain of notes
+_MAX_RULES = 3  # in an error
 
 
 class LearnedPrompt(Struct, frozen=True):
@@ -141,7 +144,10 @@ def noted_versions(
 
     A rule that does not fit into a comment is never replaced.
     """
-    candidates = [Fact(id=shorten(rule, _NAMED), domain=_NOTES, text=rule) for rule in noted_rules]
+    candidates = [
+        Fact(id=shorten(rule, _MAX_RULE_LENGTH), domain=_NOTE_DOMAIN, text=rule)
+        for rule in noted_rules
+    ]
     versions = find_versions(text, candidates, {}, keeps_both=keep_both)
     replaceable = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
     return msgspec.structs.replace(versions, replaced=tuple(replaceable))
@@ -155,7 +161,7 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
     with suppress(BadInputError):
         versions = noted_versions(text, _work_tree_rules(store), keep_both=keep_both)
         patterns = [
-            Fact(id=f"the pattern {p.id}", domain=_NOTES, text=p.pattern, kind="judge")
+            Fact(id=f"the pattern {p.id}", domain=_NOTE_DOMAIN, text=p.pattern, kind="judge")
             for p in read_expertise(view).patterns
         ]
         facts = similar_facts(view, text, domain=None)
@@ -267,12 +273,12 @@ def captured_change(
     refs = tuple(map(pattern_ref, captured.patterns))
     skill, body = _skill_update(run, captured.tiers)
     lines: list[str] = []
-    for pattern in captured.patterns[:_LISTED_PATTERNS]:
+    for pattern in captured.patterns[:_MAX_PATTERNS]:
         state = "missed" if pattern.missed else pattern.confidence
-        text = shorten(pattern.pattern, _PATTERN_LENGTH)
+        text = shorten(pattern.pattern, _MAX_PATTERN_LENGTH)
         lines.append(f"  {state:<6} {pattern.occurrences:>3} files  {text}")
-    if len(captured.patterns) > _LISTED_PATTERNS:
-        lines.append(f"  and {len(captured.patterns) - _LISTED_PATTERNS} more")
+    if len(captured.patterns) > _MAX_PATTERNS:
+        lines.append(f"  and {len(captured.patterns) - _MAX_PATTERNS} more")
     yield Change(
         step=rules.STEP,
         subject=f"{verb} {pluralize(len(refs), 'pattern')}",
@@ -282,7 +288,10 @@ def captured_change(
         rewrites=body,
         # A source that is a pattern says that it ended: see `rejected_patterns`.
         sources=refs if verb == "put back" else _rule_refs(captured.patterns),
-        targets=(*(refs if verb == "promote" else ()), *((_SKILL,) if skill or body else ())),
+        targets=(
+            *(refs if verb == "promote" else ()),
+            *((_LEARNED_SKILL,) if skill or body else ()),
+        ),
     )
 
 
@@ -300,7 +309,7 @@ def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
             writes=skill,
             rewrites=body,
             sources=_rule_refs(patterns),
-            targets=(_SKILL,),
+            targets=(_LEARNED_SKILL,),
         )
 
 
@@ -325,7 +334,7 @@ def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Re
     patterns = tiers.expertise.patterns
     skill = run.view.skills.get(LEARNED)
     if skill is None:
-        is_gone = run.rejections.of_target(_SKILL) or layout.LEARNED in run.view.files
+        is_gone = run.rejections.of_target(_LEARNED_SKILL) or layout.LEARNED in run.view.files
         return (() if is_gone else (learned_skill(patterns, run.now),)), ()
     body = learned_body(patterns)
     if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):
@@ -389,8 +398,8 @@ def refuse_rule(store: Store, view: Topics, text: str) -> None:
     if pattern := find_pattern(view, text):
         raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` shows its evidence")
     if matches := _matching_rules(rules.rule_texts(rules_text(store, view)), text):
-        listing = "; ".join(matches[:_LISTED_RULES])
-        listing += "; …" if len(matches) > _LISTED_RULES else ""
+        listing = "; ".join(matches[:_MAX_RULES])
+        listing += "; …" if len(matches) > _MAX_RULES else ""
         raise UsageError(f"{text}: is in {len(matches)} rules ({listing}); write more of it")
     if candidates := _matching_rules(uncommitted_rules(store, view), text):
         raise UsageError(f"{candidates[0]}: is not committed yet; run `skillvault run` first")

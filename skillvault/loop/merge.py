@@ -16,7 +16,7 @@ from skillvault.model.brief import Draft
 from skillvault.model.change import Change
 from skillvault.model.records import Ref, Session, Skill
 
-_SERVED = ("testing", "proven")
+_SERVED_STATUSES = ("testing", "proven")
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -56,7 +56,8 @@ def _served_skills(run: Run, domain: str) -> dict[str, Skill]:
     distilled = {
         name: skill
         for name, skill in skills.items()
-        if (skill.origin, skill.trust) == ("distilled", "local") and skill.status in _SERVED
+        if (skill.origin, skill.trust) == ("distilled", "local")
+        and skill.status in _SERVED_STATUSES
     }
     distilled = with_waiting_accounts(run.view, distilled)
     return dict(sorted(distilled.items(), key=lambda pair: (pair[1].created or "", pair[0])))
@@ -76,7 +77,7 @@ def _find_merge(
     if rejection := find_rejection({*names, *merged_sources}, run.rejections.sets(STEP)):
         run.report.rejected.append(rejection)
         return None
-    at = run.rules.time(group[-1].ended_at, run.now)
+    at = run.profile.time(group[-1].ended_at, run.now)
     return SessionMerge(sessions=tuple(group), names=names, target=evolved_skill, at=at)
 
 

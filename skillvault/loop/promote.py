@@ -77,9 +77,9 @@ def run_book(view: Topics) -> RunBook:
     )
 
 
-_FACT, _UNIT = msgspec.msgpack.Decoder(FactTally), msgspec.msgpack.Decoder(UnitTally)
-_FEW = 5  # facts of outdated evaluations that need no review
-_PAGE = 1000  # evaluations that are read together
+_FACT_TALLY, _UNIT_TALLY = msgspec.msgpack.Decoder(FactTally), msgspec.msgpack.Decoder(UnitTally)
+_MAX_UNREVIEWED_FACTS = 5  # facts of outdated evaluations that need no review
+_PAGE_SIZE = 1000  # evaluations that are read together
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -108,7 +108,7 @@ def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
     evaluation = material.evaluations.get(evaluation_id)
     if evaluation is None:
         return None
-    if not run.rules.weighs:
+    if not run.profile.weighs:
         return promote.insight_state(evaluation, material, run.policy)
     return support_state(evaluation, run_book(run.view), material, run.policy)
 
@@ -116,7 +116,7 @@ def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
 def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
     """Yield the material of many evaluations, one page at a time."""
     remaining_ids = iter(ids)
-    while page := list(islice(remaining_ids, _PAGE)):
+    while page := list(islice(remaining_ids, _PAGE_SIZE)):
         yield material_of_evaluations(run, page)
 
 
@@ -216,9 +216,9 @@ def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
     facts, last_link = run.view.facts.get_many(names), clusters.last_link()
     quiet_names: set[str] = set()
     for name, row in sorted(clusters.of_facts(facts).items()):
-        if row.counted is None or not run.rules.weighs:
+        if row.counted is None or not run.profile.weighs:
             continue
-        tally = _FACT.decode(row.counted)
+        tally = _FACT_TALLY.decode(row.counted)
         links = clusters.new_links(name, tally.seen)
         new_tally = tally.with_links(links, last_link)
         if new_tally is None:
@@ -228,8 +228,8 @@ def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
         if row.seed:
             is_large = clusters.is_of_size(row.seed, rules.cluster_size)
             unit = clusters.of_facts([row.seed])[row.seed] if is_large else row
-            unit_tally = _UNIT.decode(unit.told) if unit.told else None
-            new_unit_tally = unit_tally and unit_tally.with_links(links, _most_runs(run))
+            unit_tally = _UNIT_TALLY.decode(unit.told) if unit.told else None
+            new_unit_tally = unit_tally and unit_tally.with_links(links, _max_counted_runs(run))
             if not (unit_tally and new_unit_tally):
                 continue
             if last_point(unit_tally.runs) != last_point(new_unit_tally.runs):
@@ -244,7 +244,7 @@ def _is_contested(fact: Fact, tally: FactTally) -> bool:
     return is_contested(fact, tally.runs, tally.against)
 
 
-def _most_runs(run: Run) -> int:
+def _max_counted_runs(run: Run) -> int:
     return max(run.policy.promote.cluster_size, run.policy.promote.min_sessions)
 
 
@@ -261,7 +261,7 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
         is_large = len(facts) >= run.policy.promote.cluster_size
         units = [Unit("seed", seed)] if is_large else [Unit("fact", fact) for fact in facts]
         for unit in units if set(facts).isdisjoint(waiting) else ():
-            clusters.keep_unit_tally([unit.name], clusters.tally(unit, _most_runs(run)))
+            clusters.keep_unit_tally([unit.name], clusters.tally(unit, _max_counted_runs(run)))
 
 
 def _memberships(
@@ -296,7 +296,7 @@ def keep_clusters(
     moved_rows = {
         name: row
         for name, row in new_rows.items()
-        if name not in old_rows or _position(row) != _position(old_rows[name])
+        if name not in old_rows or _cluster_position(row) != _cluster_position(old_rows[name])
     }
     for name, row in old_rows.items():
         if name not in new_rows or name in moved_rows:
@@ -337,7 +337,7 @@ def _rebuild_clusters(
         yield from (*moved_rows, *new_rows)
 
 
-def _position(row: Membership) -> tuple[str, str | None, str, str]:
+def _cluster_position(row: Membership) -> tuple[str, str | None, str, str]:
     return row.domain, row.pool, row.sort_key, row.words
 
 
@@ -406,7 +406,7 @@ def _version_changes(run: Run, names: Collection[str]) -> Iterator[Change]:
 
     Only facts that runs made are compared with these facts; a person's fact stays.
     """
-    if not run.rules.weighs:
+    if not run.profile.weighs:
         return
     view = run.view
     book, makers = run_book(view), view.facts.makers(names)
@@ -441,7 +441,7 @@ def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
     runs = list(filter(None, evaluated))
     book = run_book(run.view)
     plan = Support(book, material, run.policy, upgrades=run.options.upgrades).plan(runs)
-    if 0 < plan.withheld <= _FEW:
+    if 0 < plan.withheld <= _MAX_UNREVIEWED_FACTS:
         book = run_book(run.view)
         plan = Support(book, material, run.policy, upgrades=True).plan(runs)
     if not run.options.asks:
@@ -478,7 +478,7 @@ def compose_pattern(run: Run, pattern: recurrence.Pattern, draft: Draft) -> Chan
     if pattern.skill is None:
         is_taken = run.view.skills.is_name_taken
         return recurrence.skill_change(
-            pattern, draft, is_taken=is_taken, now=run.now, rules=run.rules
+            pattern, draft, is_taken=is_taken, now=run.now, rules=run.profile
         )
     skill = run.view.skills.find(pattern.skill)
     if skill is None:

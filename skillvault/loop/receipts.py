@@ -18,7 +18,7 @@ from skillvault.model.text.text import is_slug
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
 
-_OURS = "recommendation-"  # how the files begin that `recommend --decision` drops
+_RECEIPT_PREFIX = "recommendation-"  # how the files begin that `recommend --decision` drops
 
 
 def resolve_applied(
@@ -96,7 +96,7 @@ class Receipts:
     @cached_property
     def _waiting(self) -> dict[str, list[Recommendation]]:
         """Decision -> its receipts that are not recorded yet."""
-        names = [name for name in self._inbox.names() if name.startswith(_OURS)]
+        names = [name for name in self._inbox.names() if name.startswith(_RECEIPT_PREFIX)]
         unread_names = (
             _read_receipt(self._inbox, name, self._now) for name in names if name not in self._read
         )

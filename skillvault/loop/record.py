@@ -21,8 +21,8 @@ from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.index.snapshot import Topics
 
-_Arrived = Outcome | Recommendation | Session
-_NO_DECISION = (
+_ArrivedRecord = Outcome | Recommendation | Session
+_UNKNOWN_DECISION = (
     "the vault knows no outcome and no recommendation of its decision yet, so it has no domain; "
     "it is taken when one arrives, or give --domain"
 )
@@ -66,7 +66,7 @@ class _InboxFile(NamedTuple):
 
 def step(run: Run) -> Iterator[Change]:
     """Yield a change for every batch of records of a domain."""
-    records: dict[Ref, _Arrived] = {}
+    records: dict[Ref, _ArrivedRecord] = {}
     names: dict[Ref, list[str]] = {}
     for name, record in _admit_files(run):
         ref = ref_of(record)
@@ -101,7 +101,7 @@ def count_over_quota(run: Run) -> int:
     return len(find_over_quota(run.view, run.inbox, run.inbox.names(), run.now))
 
 
-def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
+def _admit_files(run: Run) -> list[tuple[str, _ArrivedRecord]]:
     """Return (inbox name, record) of all admissible files.
 
     If two records conflict, the order of their ids decides, not the order of arrival.
@@ -125,7 +125,7 @@ def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
     return [*named_outcomes, *receipts, *_admit_sessions(run, sessions)]
 
 
-def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
+def _read_files(run: Run) -> Iterator[tuple[str, _ArrivedRecord]]:
     """Yield (inbox name, record) of each readable file; refuse the others.
 
     An outcome without a domain gets the only domain of the vault. If there are several, it gets the
@@ -140,7 +140,7 @@ def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
                 without_domain.append(file)
                 continue
             if only_domain and _lacks_domain(file.values):
-                file = _set_domain(file, only_domain)
+                file = _with_domain(file, only_domain)
             record = _record_of(file, run, domains)
         except BadInputError as error:
             run.refuse(name, error)
@@ -150,9 +150,9 @@ def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
     for file in without_domain:
         try:
             if domain := domains.domain_of(file) or only_domain:
-                yield file.name, _record_of(_set_domain(file, domain), run, domains)
+                yield file.name, _record_of(_with_domain(file, domain), run, domains)
             else:
-                run.leave([file.name], _NO_DECISION)
+                run.leave([file.name], _UNKNOWN_DECISION)
         except BadInputError as error:
             run.refuse(file.name, error)
 
@@ -217,7 +217,7 @@ def _parse_file(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
     return _InboxFile(item.name, dict(values), item.trust)
 
 
-def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arrived:
+def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _ArrivedRecord:
     record = intake.parse_record(
         file.values,
         trust=file.trust,
@@ -250,7 +250,7 @@ class _DecisionDomains:
             for trust in get_args(Trust)
         }
 
-    def note(self, record: _Arrived) -> None:
+    def note(self, record: _ArrivedRecord) -> None:
         """Note the domain of a record that arrived."""
         if isinstance(record, Outcome) and record.decision.id:
             self._note_domain(record.decision.id, record)
@@ -288,5 +288,5 @@ def _lacks_domain(values: Mapping[str, Any]) -> bool:
     return values.get("type", "outcome") == "outcome" and values.get("domain") is None
 
 
-def _set_domain(file: _InboxFile, domain: str) -> _InboxFile:
+def _with_domain(file: _InboxFile, domain: str) -> _InboxFile:
     return file._replace(values={**file.values, "domain": domain})

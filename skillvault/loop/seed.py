@@ -79,7 +79,7 @@ def _plan_facts(run: Run) -> facts.FactPlan:
 
 # ── generate ─────────────────────────────────────────────────────────────────────────
 
-_MAKERS = (GENERATE, "refresh", "merge")
+_MAKING_STEPS = (GENERATE, "refresh", "merge")
 
 
 def generate_step(run: Run) -> Iterator[Change]:
@@ -212,7 +212,9 @@ def _materials(
 
 def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
     """Return outcome -> the skill that was made of it or mentions it, even without a link."""
-    pairs = [pair for step in _MAKERS for pair in run.view.history.targets_of(step, "skill", refs)]
+    pairs = [
+        pair for step in _MAKING_STEPS for pair in run.view.history.targets_of(step, "skill", refs)
+    ]
     links = run.view.links.by_source(refs)
     pairs += [(link.source.id, link.target.id) for link in links if link.target.kind == "skill"]
     names = {name for _, name in pairs if not is_strategy(name)}
@@ -223,7 +225,7 @@ def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
 def _rejections_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Rejection]:
     return {
         ref.id: rejection
-        for step in _MAKERS
+        for step in _MAKING_STEPS
         for ref in refs
         if (rejection := run.rejections.of_source(step, ref, "skill"))
     }
@@ -246,7 +248,7 @@ def _strategy_changes(run: Run) -> Iterator[Change]:
         material = _material_of(run, domain)
         if material.rejection:
             run.report.rejected.append(material.rejection)
-        elif _state(run, material).state == "due":
+        elif _strategy_state_of(run, material).state == "due":
             brief = _brief_of(run, material)
             yield from run.write_skill(
                 material.name, brief, partial(_compose_strategy, run, material, brief)
@@ -255,7 +257,7 @@ def _strategy_changes(run: Run) -> Iterator[Change]:
 
 def strategy_state(run: Run, domain: str) -> SkillState:
     """Return the state of a domain's strategy."""
-    return _state(run, _material_of(run, domain))
+    return _strategy_state_of(run, _material_of(run, domain))
 
 
 def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
@@ -272,8 +274,8 @@ def strategy_texts(run: Run, domain: str, _outcomes: Sequence[str]) -> Iterator[
         yield RewritableText(material.name, brief, partial(_compose_strategy, run, material, brief))
 
 
-def _state(run: Run, material: strategy.StrategyMaterial) -> SkillState:
-    time = clock(run.view, material.domain, run.now, run.rules) or run.now
+def _strategy_state_of(run: Run, material: strategy.StrategyMaterial) -> SkillState:
+    time = clock(run.view, material.domain, run.now, run.profile) or run.now
     return strategy.strategy_state(material, time, run.policy)
 
 
@@ -333,8 +335,8 @@ def _compose_strategy(
 # ── merge ────────────────────────────────────────────────────────────────────────────
 
 
-_KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
-_LATEST = 5  # sources of an evolved skill with which others are compared
+_MERGED_KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
+_COMPARED_SOURCES = 5  # sources of an evolved skill with which others are compared
 
 
 def merge_step(run: Run) -> Iterator[Change]:
@@ -361,7 +363,7 @@ def _find_merges(
     links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
     names = {link.target.id for link in links if link.type == "generated"}
     new_skills = {name for name in names if not is_strategy(name)}
-    for kind in _KINDS:
+    for kind in _MERGED_KINDS:
         skills = dict(_comparable_skills(run, domain, kind))
         wordings = [
             Wording(
@@ -385,7 +387,7 @@ def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
     yield statement_words(skill.body)
     if skill.kind == "evolved":
         times = run.view.skills.creation_times(_sources(run, name))
-        for source in sorted(times, key=lambda name: (times[name], name))[-_LATEST:]:
+        for source in sorted(times, key=lambda name: (times[name], name))[-_COMPARED_SOURCES:]:
             if (source_skill := run.view.skills.find(source)) is not None:
                 yield statement_words(source_skill.body)
 
@@ -410,7 +412,7 @@ def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
         return skill.kind
     sources = map(run.view.skills.find, _sources(run, name))
     kinds = (source.kind for source in sources if source)
-    return next((kind for kind in kinds if kind in _KINDS), None)
+    return next((kind for kind in kinds if kind in _MERGED_KINDS), None)
 
 
 def _is_rejected(run: Run, group: MergeGroup) -> bool:

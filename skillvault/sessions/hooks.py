@@ -46,20 +46,22 @@ if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
 
 MAX_ANSWER = 8000  # the most characters that a hook prints
-_TASK = 8000  # the most characters of a prompt that are read
-_BUDGET = 1700  # the most tokens of a recommendation, which fit into `MAX_ANSWER`
-_RULES_BUDGET = _BUDGET // 4  # the most tokens of the rules beside a recommendation
-_OUTPUT = 16 * 1024  # the most characters of the end of an output
-_ARGUMENT = 2000  # the most characters of a tool's argument
-_TRANSCRIPT = 8 * 1024 * 1024  # the most bytes of a transcript that are read for one prompt
-_LINE = 60  # the most tokens of a skill in a briefing
+_MAX_PROMPT_LENGTH = 8000  # the most characters of a prompt that are read
+_MAX_TOKENS = 1700  # the most tokens of a recommendation, which fit into `MAX_ANSWER`
+_MAX_RULES_TOKENS = _MAX_TOKENS // 4  # the most tokens of the rules beside a recommendation
+_MAX_OUTPUT_LENGTH = 16 * 1024  # the most characters of the end of an output
+_MAX_ARGUMENT_LENGTH = 2000  # the most characters of a tool's argument
+_MAX_TRANSCRIPT_BYTES = (
+    8 * 1024 * 1024
+)  # the most bytes of a transcript that are read for one prompt
+_MAX_LINE_TOKENS = 60  # the most tokens of a skill in a briefing
 _WRITE_TIME = timedelta(minutes=1)  # an older unreadable file is not a call
-_EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
-_SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
-_READS = frozenset({"Read", "Skill"})
-_BRIEFED = ("strategy", "guide", "warning", "evolved")
-_CONTINUED = frozenset({"resume", "fork"})  # the agent still has the earlier texts
-_INTERRUPTED = BadInputError(
+_EDIT_TOOLS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
+_SHELL_TOOLS = frozenset("Bash exec_command local_shell shell shell_command".split())
+_READ_TOOLS = frozenset({"Read", "Skill"})
+_BRIEFED_KINDS = ("strategy", "guide", "warning", "evolved")
+_CONTINUING_SOURCES = frozenset({"resume", "fork"})  # the agent still has the earlier texts
+_INTERRUPTED_HANDOVER = BadInputError(
     "notes of an agent's session: handing them in was cut off; read them, then drop them",
     code="cut-off",
 )
@@ -167,25 +169,27 @@ class Hooks:
     def _open_session(self, payload: Payload) -> str:
         journal.calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._submit_abandoned()
-        if payload.source in _CONTINUED:
+        if payload.source in _CONTINUING_SOURCES:
             self._notes(payload).restore()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
             return ""
-        if payload.source in _CONTINUED:
+        if payload.source in _CONTINUING_SOURCES:
             return ""
         # After a compaction, the held-out skills of earlier prompts must stay hidden.
         notes = self._notes(payload)
         earlier_prompts = self._history(notes).prompts
         hold_outs = frozenset(name for prompt in earlier_prompts for name in prompt.note.held_out)
-        text, names = self._briefing(self._domain_of(payload), payload.session, hold_outs)
-        all_rules = self._rules(payload)
+        text, names = self._brief_agent(self._domain_of(payload), payload.session, hold_outs)
+        all_rules = self._all_rules(payload)
         note = journal.SessionNote(session=payload.session, briefed=names, rules=all_rules.keys)
         notes.append(note)
-        rules_text = all_rules.fit(_RULES_BUDGET).prompt_text if self._hook_rules.briefing else ""
+        rules_text = (
+            all_rules.fit(_MAX_RULES_TOKENS).prompt_text if self._hook_rules.briefing else ""
+        )
         return "\n".join(filter(None, [text, rules_text and render.element("learned", rules_text)]))
 
-    def _briefing(
+    def _brief_agent(
         self, domain: str, session: str, hold_outs: Collection[str]
     ) -> tuple[str, list[str]]:
         """Return a line for each strategy, guide and warning of a domain, and their names.
@@ -201,10 +205,10 @@ class Hooks:
                 f"For an agent to answer: {pluralize(count, 'question')}; `skillvault ask --next`."
             )
             budget_left -= count_tokens(lines[-1])
-        for name, description in self._lessons(domain) if budget else ():
+        for name, description in self._skills_to_brief(domain) if budget else ():
             if name in hold_outs or description != disclosure.without_names(description, hold_outs):
                 continue
-            line = f"- {name}: {trim_to_tokens(description, _LINE)}"
+            line = f"- {name}: {trim_to_tokens(description, _MAX_LINE_TOKENS)}"
             budget_left -= count_tokens(line) + 1
             if budget_left < 0:
                 break
@@ -214,19 +218,23 @@ class Hooks:
             return "", []
         return render.element("learned", render.inert_body("\n".join(lines))), names
 
-    def _lessons(self, domain: str) -> Iterator[tuple[str, str]]:
+    def _skills_to_brief(self, domain: str) -> Iterator[tuple[str, str]]:
         """Yield (name, description) of the domain's own skills, the strategy first."""
         skills = self._vault.shelf().live(domain)
-        lessons = [skill for skill in skills if skill.kind in _BRIEFED and skill.domain == domain]
+        lessons = [
+            skill for skill in skills if skill.kind in _BRIEFED_KINDS and skill.domain == domain
+        ]
         records = self._vault.store.head().skills.get_many([skill.name for skill in lessons])
-        for skill in sorted(lessons, key=lambda skill: _BRIEFED.index(skill.kind)):
+        for skill in sorted(lessons, key=lambda skill: _BRIEFED_KINDS.index(skill.kind)):
             if skill.name in records:
                 yield skill.name, records[skill.name].description
 
     # ── a prompt ─────────────────────────────────────────────────────────────────────
 
     def _advise(self, payload: Payload) -> str:
-        text = cut_between_words(payload.prompt, _TASK).encode(errors="replace").decode()
+        text = (
+            cut_between_words(payload.prompt, _MAX_PROMPT_LENGTH).encode(errors="replace").decode()
+        )
         if not text.strip():
             return ""
         notes = self._notes(payload)
@@ -255,7 +263,7 @@ class Hooks:
                     journal.SessionNote(
                         session=payload.session,
                         briefed=history.read_skills,
-                        rules=self._rules(payload).keys,
+                        rules=self._all_rules(payload).keys,
                     )
                 )
             advice = self._recommend(payload, note, history)
@@ -274,7 +282,7 @@ class Hooks:
         """
         learned = self._select_rules(payload, note.text, history.known_texts)
         budget = self._vault.store.head().policy.recommend.budget
-        budget_left = _BUDGET - count_tokens(learned.prompt_text)
+        budget_left = _MAX_TOKENS - count_tokens(learned.prompt_text)
         query = Query(
             domain=note.domain,
             budget=budget_left if budget is None else min(budget_left, budget),
@@ -307,12 +315,12 @@ class Hooks:
 
         A session gets each rule once.
         """
-        rules = self._rules(payload).without(known_texts.rules)
+        rules = self._all_rules(payload).without(known_texts.rules)
         briefed_rules = known_texts.briefed_rules
         new_rules = LearnedText() if briefed_rules is None else rules.without(briefed_rules)
-        return rules.matching(text).join(new_rules).fit(_RULES_BUDGET)
+        return rules.matching(text).join(new_rules).fit(_MAX_RULES_TOKENS)
 
-    def _rules(self, payload: Payload) -> LearnedText:
+    def _all_rules(self, payload: Payload) -> LearnedText:
         """Return all rules and patterns for the repository of a session."""
         repository = transcripts.repository_of(str(payload.cwd or Path.cwd()))
         return learned_text(self._vault.store, repository, is_whole=True).text
@@ -321,19 +329,21 @@ class Hooks:
 
     def _note_call(self, payload: Payload, called_at: datetime | None = None) -> str:
         """Note a tool call that may be evidence for the result of the prompt."""
-        is_shell = payload.tool in _SHELLS
-        is_noted = is_shell or payload.tool in _EDITS or payload.tool in _READS
+        is_shell = payload.tool in _SHELL_TOOLS
+        is_noted = is_shell or payload.tool in _EDIT_TOOLS or payload.tool in _READ_TOOLS
         if payload.runs_in_background or not is_noted:
             return ""
         arguments = {
-            key: cut_between_words(value, _ARGUMENT) if isinstance(value, str) else value
+            key: cut_between_words(value, _MAX_ARGUMENT_LENGTH) if isinstance(value, str) else value
             for key, value in payload.arguments.items()
             if key in ("command", "cmd", "file_path", "path", "skill", "args")
         }
         output = ""
         if is_shell:
-            output = payload.output[-_OUTPUT:]
-            output = output if len(payload.output) <= _OUTPUT else output.partition("\n")[2]
+            output = payload.output[-_MAX_OUTPUT_LENGTH:]
+            output = (
+                output if len(payload.output) <= _MAX_OUTPUT_LENGTH else output.partition("\n")[2]
+            )
         call = journal.CallNote(
             id=payload.tool_id,
             tool=payload.tool,
@@ -362,7 +372,7 @@ class Hooks:
         current = matches[-1] if matches else None
         if current is None or not current.calls:  # the agent only talked
             return ""
-        last_message = cut_between_words(payload.last_message, _TASK)
+        last_message = cut_between_words(payload.last_message, _MAX_PROMPT_LENGTH)
         notes.append(journal.WordNote(text=last_message, at=self._now))
         current.last_words, current.said_at = last_message, self._now
         outcome = self._current_outcome(current)
@@ -404,7 +414,9 @@ class Hooks:
         quarantine = self._vault.inbox.quarantine
         for path in journal.abandoned_notes(self._folder):
             notes, damage = journal.read_notes(path)
-            quarantined_file = quarantine.take_notes(path, damage or _INTERRUPTED, self._now)
+            quarantined_file = quarantine.take_notes(
+                path, damage or _INTERRUPTED_HANDOVER, self._now
+            )
             try:
                 self._submit_open_prompts(notes, self._drop_outcome)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
@@ -428,7 +440,7 @@ class Hooks:
             if outcome is not None:
                 submit(prompt, outcome)
             else:
-                self._drop([*_receipt_file(prompt)])
+                self._drop_files([*_receipt_file(prompt)])
 
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
@@ -469,10 +481,10 @@ class Hooks:
             recorded_outcomes = self._vault.store.head().outcomes
             is_news = known_runs.KnownRuns().is_news(outcome, recorded_outcomes, "local")
             files = arrival.attest_files(git_dir, [(name, data)]) if is_news else ()
-            self._drop([*receipts, *files])
+            self._drop_files([*receipts, *files])
         return digest
 
-    def _drop(self, files: Iterable[tuple[str, bytes]]) -> None:
+    def _drop_files(self, files: Iterable[tuple[str, bytes]]) -> None:
         with pause_on_disk_errors():
             list(self._vault.inbox.drop(files))
 
@@ -558,7 +570,7 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
     """Yield the events of a prompt from its transcript; none if the file cannot be read."""
     note = prompt.note
     path = Path(note.transcript) if note.transcript else None
-    if path is None or not 0 <= _size_of(path) - note.position <= _TRANSCRIPT:
+    if path is None or not 0 <= _size_of(path) - note.position <= _MAX_TRANSCRIPT_BYTES:
         return
     has_begun = False
     try:

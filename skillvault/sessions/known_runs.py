@@ -17,8 +17,11 @@ from skillvault.model.decision_outcomes import observer_rank
 from skillvault.model.records import Observer, Outcome, Status, Trust, Via
 from skillvault.vault.index.outcomes import Outcomes
 
-_SEPARATOR, _HEX = "-", 8  # between the message id and the digest of an event id; its digits
-_DELAY = timedelta(seconds=10)  # the longest time between a prompt and its hook
+_SEPARATOR, _DIGEST_DIGITS = (
+    "-",
+    8,
+)  # between the message id and the digest of an event id; its digits
+_MAX_DELAY = timedelta(seconds=10)  # the longest time between a prompt and its hook
 
 
 class KnownRun(Struct, frozen=True, kw_only=True):
@@ -46,7 +49,7 @@ class KnownRun(Struct, frozen=True, kw_only=True):
             and self.session == other.session
             and self.made_at is not None
             and other.made_at is not None
-            and abs(self.made_at - other.made_at) <= _DELAY
+            and abs(self.made_at - other.made_at) <= _MAX_DELAY
         )
 
     def covers(self, other: "KnownRun") -> bool:
@@ -59,10 +62,7 @@ class KnownRun(Struct, frozen=True, kw_only=True):
             return True
         if not is_other_observed:
             return is_observed
-        ranks = (
-            observer_rank(self.observer, self.via),
-            observer_rank(other.observer, other.via),
-        )
+        ranks = (observer_rank(self.observer, self.via), observer_rank(other.observer, other.via))
         return other.ended_at < self.ended_at and ranks[0] >= ranks[1]
 
 
@@ -105,7 +105,7 @@ class KnownRuns:
 def with_event(outcome: Mapping[str, Any], message: str) -> dict[str, Any]:
     """Add an event id to an outcome: its message id and a digest of its content."""
     text = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
-    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:_HEX]
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:_DIGEST_DIGITS]
     return {"event_id": f"{message}{_SEPARATOR}{digest}", **outcome} if message else dict(outcome)
 
 

@@ -14,7 +14,7 @@ from skillvault.exchange.transcripts import subjects
 if TYPE_CHECKING:
     from skillvault.learning.recommend.recommend import Selection, ServedSkill
 
-_HEX = 8  # digits of the digest of a line
+_DIGEST_DIGITS = 8  # digits of the digest of a line
 
 
 class SessionPrompt(Struct):
@@ -158,4 +158,4 @@ def _lines_of(skill: "ServedSkill") -> list[str]:
 
 
 def _line_digest(line: str) -> str:
-    return hashlib.sha256(line.encode()).hexdigest()[:_HEX]
+    return hashlib.sha256(line.encode()).hexdigest()[:_DIGEST_DIGITS]

@@ -38,15 +38,15 @@ from skillvault.vault.index.outcomes import Outcomes
 
 CODING = "coding"
 # For each client: the variable with its home folder, the default, the folders of transcripts.
-_HOMES = {
+_CLIENT_FOLDERS = {
     "claude-code": ("CLAUDE_CONFIG_DIR", "~/.claude", ("projects",)),
     "codex": ("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),
 }
-CLIENTS = tuple(_HOMES)
+CLIENTS = tuple(_CLIENT_FOLDERS)
 _PART_SIZE = 200  # outcomes in one commit
-_QUOTE = 500  # the most characters of a quote of the next words
-_TAIL = 64 * 1024  # bytes at the end of a transcript that are searched for its latest time
-_STAMP = re.compile(rb'"timestamp": ?"(\d{4}-\d\d-\d\dT[\d:.]+)')
+_MAX_QUOTE_LENGTH = 500  # the most characters of a quote of the next words
+_TAIL_BYTES = 64 * 1024  # bytes at the end of a transcript that are searched for its latest time
+_TIMESTAMP = re.compile(rb'"timestamp": ?"(\d{4}-\d\d-\d\dT[\d:.]+)')
 
 
 class Ending(NamedTuple):
@@ -106,8 +106,10 @@ def _last_stamp(path: Path) -> str:
     """Return the latest time in the last lines of a transcript, or ""."""
     try:
         with open_regular(path) as file:
-            file.seek(max(0, path.stat().st_size - _TAIL))
-            return max((stamp.decode() for stamp in _STAMP.findall(file.read(_TAIL))), default="")
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            return max(
+                (stamp.decode() for stamp in _TIMESTAMP.findall(file.read(_TAIL_BYTES))), default=""
+            )
     except OSError:  # the import refuses the file with a reason
         return ""
 
@@ -173,13 +175,13 @@ def is_own_transcript(path: Path) -> bool:
 
 def home_of(client: str) -> Path:
     """Return the folder in which a client keeps its settings and transcripts."""
-    variable, default, _ = _HOMES[client]
+    variable, default, _ = _CLIENT_FOLDERS[client]
     return Path(os.environ.get(variable) or default).expanduser()
 
 
 def transcript_folders(client: str) -> list[Path]:
     """Return the existing folders to which a client writes transcripts."""
-    folders = (home_of(client) / name for name in _HOMES[client][2])
+    folders = (home_of(client) / name for name in _CLIENT_FOLDERS[client][2])
     return [folder for folder in folders if folder.is_dir()]
 
 
@@ -199,14 +201,14 @@ def outcome_of_prompt(
         return None
     reaction = read_reaction(run.next_words, run.claim) if run.next_words else Reaction()
     is_corrected = reaction.is_correction and run.next_attended is not False
-    ending = _ending(run, header.cwd, reaction.status)
+    ending = _decide_ending(run, header.cwd, reaction.status)
     result = {
         **ending._asdict(),
         "claim": run.claim,
         "claimed": "success" if claims_success(run.claim) else None,
         "interrupted": run.is_interrupted or None,
         "next_words": quote_words(run) if is_corrected else "",
-        "done": _changes(run, header.cwd),
+        "done": _describe_changes(run, header.cwd),
     }
     return {
         "domain": options.domain or CODING,
@@ -252,7 +254,7 @@ def _decision_of(run: PromptRun) -> dict[str, Any]:
     }
 
 
-def _changes(run: PromptRun, folder: str | None) -> str:
+def _describe_changes(run: PromptRun, folder: str | None) -> str:
     """Return the calls that changed a file, each once, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
     return without_folder(words, folder) if folder else words
@@ -263,7 +265,7 @@ def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 
-def _ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
+def _decide_ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
     """Return the end of a prompt by its strongest evidence; `verdict` is the user's."""
     check = run.check
     last_check = check or next(iter(run.checks[-1:]), None)
@@ -274,7 +276,7 @@ def _ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
     # A command that fails during a review proves nothing, either.
     is_inconclusive |= run.is_command and action_of(run.text) == "review"
     if verdict == "failure":  # tests may pass although the user wanted something else
-        return _ending_by_words(verdict, run, output)
+        return _ending_of_words(verdict, run, output)
     if check is not None and (check.passed or not is_inconclusive):
         verb = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
@@ -284,19 +286,19 @@ def _ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
     if verdict is not None:
-        return _ending_by_words(verdict, run, output)
+        return _ending_of_words(verdict, run, output)
     return Ending(
         "neutral", None, f"{command} ran, and what it says is open" if last_check else "", output
     )
 
 
-def _ending_by_words(status: Status, run: PromptRun, output: str) -> Ending:
+def _ending_of_words(status: Status, run: PromptRun, output: str) -> Ending:
     return Ending(status, "person", f"{NEXT_WORDS}{quote_words(run)}", output)
 
 
 def quote_words(run: PromptRun) -> str:
     """Return the beginning of the user's next words, without secrets."""
-    return redact_text(run.next_words or "")[:_QUOTE]
+    return redact_text(run.next_words or "")[:_MAX_QUOTE_LENGTH]
 
 
 def _commits_state(run: PromptRun, folder: Path) -> str | None:

@@ -56,7 +56,7 @@ from skillvault.model.records import Answer, Evaluation, Outcome, Ref, Skill, st
     _SURPRISE, _SEEN_FAILURE, _CONTRAST, _INSIGHT, _GUIDE, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT,
 ) = range(9)  # fmt: skip
 _RANKS = {"contrast": _CONTRAST, "agreement": _AGREEMENT, "strategy": _STRATEGY}
-_GREATLY = 0.75  # share of a guide's statements that changed since its text was written
+_URGENT_SHARE = 0.75  # share of a guide's statements that changed since its text was written
 
 
 class RewritableText(NamedTuple):
@@ -93,7 +93,7 @@ class OpenQuestion(NamedTuple):
     @property
     def is_urgent(self) -> bool:
         """True if the answer changes much: a surprise, a failure that a person saw, a guide."""
-        is_guide = self.rank == _GUIDE and self.changed >= _GREATLY
+        is_guide = self.rank == _GUIDE and self.changed >= _URGENT_SHARE
         return self.rank in (_SURPRISE, _SEEN_FAILURE) or is_guide
 
     @property
@@ -172,7 +172,7 @@ def _is_about(brief: Brief, outcomes: Sequence[str]) -> bool:
 
 
 def _earliest_time(run: Run, domain: str) -> datetime:
-    now = clock(run.view, domain, run.now, run.rules) or run.now
+    now = clock(run.view, domain, run.now, run.profile) or run.now
     return now - timedelta(days=run.policy.judge.patience)
 
 
@@ -193,7 +193,7 @@ def _outcome_questions(
         sessions = frozenset(filter(None, [outcome.source.session, *witnesses]))
         yield OpenQuestion(verdict, outcome.id, _VERDICT, place, sessions)
     rank = _RANKS.get(insight.matter.kind, _INSIGHT)
-    if run.rules.is_surprise(evaluation, run.policy):
+    if run.profile.is_surprise(evaluation, run.policy):
         rank = _SURPRISE
     elif outcome.result.status == "failure" and outcome.observer == "person":
         rank = _SEEN_FAILURE
@@ -243,7 +243,7 @@ def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | No
 
 def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
     """Yield the texts of the accounts with these outcomes, and all texts made of facts."""
-    yield from run.rules.account_texts(run, domain, outcomes)
+    yield from run.profile.account_texts(run, domain, outcomes)
     for material, pattern, skill in living_patterns(run, domain):
         brief = recurrence.pattern_brief(pattern, material)
         yield RewritableText(skill.name, brief, partial(compose_pattern, run, pattern))

@@ -170,24 +170,17 @@ def open_vault(vault_path: Path | None) -> "api.Vault":
 def open_vault_as_of(
     vault_path: Path | None, at: str | None
 ) -> Iterator[tuple["api.Vault", datetime | None]]:
-    """Open the vault and yield (vault, None), or (the earlier vault, its time) with `--at`."""
+    """Open the vault and yield (vault, None), or (the earlier vault, its time) with `--at`.
+
+    The earlier vault is read-only and is removed after the block. UsageError if there was no vault.
+    """
     vault = open_vault(vault_path)
     if at is None:
         yield vault, None
         return
-    with past_vault(vault, at) as vault_and_time:
-        yield vault_and_time
-
-
-@contextmanager
-def past_vault(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", datetime]]:
-    """Open the vault as it was at a revision, a time or the end of a day, and yield its time.
-
-    The earlier vault is read-only and is removed after the block. UsageError if there was no vault.
-    """
     branch = vault.store.head().policy.branch
-    with repository.check_out_past(vault.store.git, branch, moment) as (root, at):
-        yield api.Vault.open(root), at
+    with repository.check_out_past(vault.store.git, branch, at) as (root, time):
+        yield api.Vault.open(root), time
 
 
 def vault_path_of(vault_path: Path | None) -> Path | None:

@@ -7,7 +7,7 @@ from skillvault.learning import merge as merging
 from skillvault.learning.distill.overlap import groups_of
 from skillvault.learning.distill.skill import excerpt_of
 from skillvault.learning.merge import STEP, SessionMerge, find_rejection, sessions_digest
-from skillvault.loop.distill import DomainSessions
+from skillvault.loop.distill import excerpts_behind
 from skillvault.loop.managed_skills import is_mergeable, references
 from skillvault.loop.next_versions import with_waiting_accounts
 from skillvault.loop.registry import SESSIONS
@@ -41,8 +41,7 @@ def session_changes(run: Run) -> Iterator[Change]:
 
 def _find_merges(run: Run, domain: str) -> Iterator[SessionMerge]:
     skills = _served_skills(run, domain)
-    domain_sessions = DomainSessions(run.view, domain, run.policy)
-    by_skill = {name: domain_sessions.excerpts_of(name) for name in skills}
+    by_skill = {name: excerpts_behind(run, name) for name in skills}
     sessions = {session.id: session for excerpts in by_skill.values() for session in excerpts}
     for group in groups_of(sessions.values(), run.policy.merge.similarity):
         ids = {session.id for session in group}

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from skillvault.model.codec import outcome_values
 from skillvault.model.decision_outcomes import observer_rank
 from skillvault.model.records import Observer, Outcome, Status, Trust, Via
 from skillvault.vault.index.outcomes import Outcomes
@@ -79,7 +80,7 @@ class KnownRuns:
         imported_runs = self._runs.setdefault(run.message, [])
         agent = outcome["source"]["agent"]
         recorded_runs = [
-            _recorded_run(candidate)
+            _run_of(outcome_values(candidate))
             for candidate in self._find_candidates(run, vault_outcomes, trust)
             if (candidate.trust, candidate.source.agent) == (trust, agent)
         ]
@@ -113,35 +114,13 @@ def _run_of(outcome: Mapping[str, Any]) -> KnownRun:
     decision, result = outcome["decision"], outcome["result"]
     made_at = decision.get("made_at")
     return KnownRun(
-        message=_message_of(outcome.get("event_id")),
+        message=outcome.get("event_id", "").rpartition(_SEPARATOR)[0],
         decision=decision.get("id"),
         session=outcome["source"].get("session"),
-        task=_plain_text(decision["task"]),
+        task=" ".join(decision.get("task", "").split()),
         made_at=datetime.fromisoformat(made_at) if made_at else None,
         status=result["status"],
         observer=result.get("observed_by", "agent"),
         via=result.get("via"),
         ended_at=datetime.fromisoformat(outcome["occurred_at"]),
     )
-
-
-def _recorded_run(outcome: Outcome) -> KnownRun:
-    return KnownRun(
-        message=_message_of(outcome.event_id),
-        decision=outcome.decision.id,
-        session=outcome.source.session,
-        task=_plain_text(outcome.decision.task or ""),
-        made_at=outcome.decision.made_at,
-        status=outcome.result.status,
-        observer=outcome.observer,
-        via=outcome.result.via,
-        ended_at=outcome.occurred_at,
-    )
-
-
-def _message_of(event: str | None) -> str:
-    return (event or "").rpartition(_SEPARATOR)[0]
-
-
-def _plain_text(task: str) -> str:
-    return " ".join(task.split())

@@ -22,7 +22,7 @@ from skillvault.learning.promote import general
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.refresh import SkillRefresh
 from skillvault.loop.clock import clock
-from skillvault.loop.distill import DomainSessions
+from skillvault.loop.distill import excerpts_behind, living_skills
 from skillvault.loop.documents import decide_passage
 from skillvault.loop.evaluate import case_of
 from skillvault.loop.general import compose_general, living_general_patterns
@@ -281,19 +281,17 @@ def general_texts(run: Run) -> Iterator[RewritableText]:
 
 def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
     """Yield the texts of a domain's skills of finished sessions."""
-    view, sessions = run.view, DomainSessions(run.view, domain, run.policy)
-    names = [*view.skills.names("skills", domain), *view.skills.names("proposed", domain)]
-    for name, skill in sorted(view.skills.live(names).items()):
+    for name, skill in living_skills(run, domain):
         if skill.origin != "distilled" or skill.status in ("pinned", "retired"):
             continue
         if skill.replaces:
             continue  # it is the text of the skill that it replaces
-        excerpts = sessions.excerpts_of(name)
+        excerpts = excerpts_behind(run, name)
         if skill.kind != "evolved":
-            links = view.links.by_target([Ref("skill", name)])
+            links = run.view.links.by_target([Ref("skill", name)])
             sources = {link.source.id for link in links if link.type == "distilled"}
             excerpts = [session for session in excerpts if session.id in sources]
-        elif with_waiting_account(view, skill).account != sessions_digest(excerpts):
+        elif with_waiting_account(run.view, skill).account != sessions_digest(excerpts):
             continue
         if excerpts:
             brief = excerpt_of(excerpts)

@@ -211,10 +211,10 @@ class Vault:
                 track=track,
             )
             state = _new_run(self, store, options, now, judge)
-            for reason, names in intake.left.items():
+            for reason, names in intake.left_names.items():
                 state.leave(names, reason)
-            if intake.held:
-                state.wait(layout.UNTRUSTED, intake.held, tomorrow=True)
+            if intake.wait_reason:
+                state.wait(layout.UNTRUSTED, intake.wait_reason, tomorrow=True)
             with judges.batching(state, requests):
                 report = runs.run_steps(state, wanted)
                 if report.waiting:

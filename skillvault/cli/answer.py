@@ -1,4 +1,7 @@
-"""ask, answer, judge: questions to an agent and its answers; an opinion before a decision."""
+"""ask, answer, judge: questions to an agent and its answers; an opinion before a decision.
+
+`loop/judging/` finds and applies; here the results are printed.
+"""
 
 import json
 import shlex

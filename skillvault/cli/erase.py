@@ -1,4 +1,7 @@
-"""erase: a person removes a name, a secret or an outcome from the history, at a terminal."""
+"""erase: a person removes a name, a secret or an outcome from the history, at a terminal.
+
+`team/erase.py` rewrites the history; here the person is asked.
+"""
 
 import sys
 from datetime import UTC, datetime

@@ -1,4 +1,7 @@
-"""import, export, install, learn: outcomes, skills and rules of other people, in and out."""
+"""import, export, install, learn: outcomes, skills and rules of other people, in and out.
+
+The formats are in `exchange/`, the decisions about skills in `review/installing.py`.
+"""
 
 import re
 import shlex

@@ -1,7 +1,7 @@
 """hook: answer an event of an agent's client. On any error it exits with 0 and prints nothing.
 
 A client passes the printed text to the agent. It takes an exit code of 2 for a veto of the prompt,
-and the user would lose the prompt.
+and the user would lose the prompt. `sessions/hooks.py` answers each event.
 """
 
 import json

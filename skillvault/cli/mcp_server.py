@@ -9,7 +9,7 @@ import mimetypes
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from inspect import signature
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 from urllib.parse import quote, unquote
 
 import anyio
@@ -389,14 +389,6 @@ class GetSkillParams(RequestParams):
     uri: str
 
 
-class SkillFile(NamedTuple):
-    """One file of a skill as a resource."""
-
-    uri: str
-    mime_type: str
-    content: bytes
-
-
 class LiveSkills:
     """The skills of a vault that may be served."""
 
@@ -417,14 +409,11 @@ class LiveSkills:
             if PAGE in skill.files and len(skill.files) <= _MAX_FILES and size <= _MAX_BYTES:
                 yield skill
 
-    def file(self, uri: str) -> SkillFile | None:
-        """Return the file at an address; None for an unknown address."""
+    def find(self, uri: str) -> tuple[OutgoingSkill | None, str]:
+        """Return the skill and the path of an address; None for an unknown skill."""
         name, _, path = uri.removeprefix(SCHEME).partition("/")
-        if not uri.startswith(SCHEME):
-            return None
-        skill = next(self.whole_skills([unquote(name)]), None)
-        content = skill.files.get(unquote(path)) if skill else None
-        return None if content is None else SkillFile(uri, mime_type_of(path), content)
+        names = [unquote(name)] if uri.startswith(SCHEME) else []
+        return next(self.whole_skills(names), None), unquote(path)
 
 
 class SkillsExtension(Extension):
@@ -468,11 +457,8 @@ class SkillsExtension(Extension):
         return {**_result_header(), "skills": [entry for entry in entries if entry], **next_page}
 
     def _find_entry(self, uri: str) -> dict[str, Any] | None:
-        name, _, path = uri.removeprefix(SCHEME).partition("/")
-        if not uri.startswith(SCHEME) or path != PAGE:
-            return None
-        skill = next(self._skills.whole_skills([unquote(name)]), None)
-        return None if skill is None else _list_entry(skill)
+        skill, path = self._skills.find(uri)
+        return _list_entry(skill) if skill and path == PAGE else None
 
 
 def uri_of(name: str, path: str = PAGE) -> str:
@@ -480,7 +466,7 @@ def uri_of(name: str, path: str = PAGE) -> str:
     return f"{SCHEME}{quote(name)}/{quote(path)}"
 
 
-def mime_type_of(path: str) -> str:
+def _mime_type_of(path: str) -> str:
     """Guess the type of a file by its name."""
     if path.endswith(".md"):
         return "text/markdown"
@@ -575,14 +561,15 @@ class VaultServer(MCPServer[Any]):
         context: Any = None,  # noqa: ARG002 (the SDK's)
     ) -> Iterable[ReadResourceContents]:
         """Return one file of a skill."""
-        file = await anyio.to_thread.run_sync(self._skills.file, str(uri))
-        if file is None:
+        skill, path = await anyio.to_thread.run_sync(self._skills.find, str(uri))
+        data = skill.files.get(path) if skill else None
+        if data is None:
             raise ResourceNotFoundError(f"{uri}: no live skill has this file")
         try:
-            content: str | bytes = file.content.decode()
+            content: str | bytes = data.decode()
         except UnicodeDecodeError:
-            content = file.content
-        return [ReadResourceContents(content=content, mime_type=file.mime_type)]
+            content = data
+        return [ReadResourceContents(content=content, mime_type=_mime_type_of(path))]
 
     def _resources_now(self) -> list[Resource]:
         return [

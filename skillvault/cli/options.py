@@ -1,4 +1,7 @@
-"""Shared parts of the commands: options, opening the vault, printing, progress bars."""
+"""Shared parts of the commands: options, opening the vault, printing, progress bars.
+
+Every text of a command is printed by `echo`, `say` or `print_json`, which escape hidden characters.
+"""
 
 import os
 import sys

@@ -1,6 +1,7 @@
-"""recommend and search: what an agent reads before a task.
+"""recommend, search: print what an agent reads before a task.
 
-The text for the agent goes to stdout, messages for a person go to stderr.
+The text for the agent goes to stdout, messages for a person go to stderr. The texts are written in
+`learning/recommend/render.py`.
 """
 
 import sys

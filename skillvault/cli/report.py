@@ -1,4 +1,7 @@
-"""report: a page that shows what was learned and whether it helps."""
+"""report: a page that shows what was learned and whether it helps, as a file or served.
+
+`inspect/page.py` collects the page, `page/` renders it.
+"""
 
 import select
 import sys

@@ -1,4 +1,7 @@
-"""skill list, show, diff, create, rename, approve, reject, retire, pin, restore."""
+"""skill list, show, diff, create, rename, approve, reject, retire, pin, restore.
+
+Decisions about skills are in `review/curate.py`; here they are called and printed.
+"""
 
 from collections.abc import Callable, Collection
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""status, stats: what is in the vault, what waits, and which skills help."""
+"""status, stats: what is in the vault, what waits, and which skills help.
+
+`inspect/status.py` and `serving/inquiry.py` compute the values; here they become sentences.
+"""
 
 import sys
 from pathlib import Path

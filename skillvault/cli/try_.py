@@ -1,4 +1,7 @@
-"""try: show a person what skillvault learns from the transcripts that they have already."""
+"""try: show a person what skillvault learns from the transcripts that they have already.
+
+`sessions/trial.py` provides the temporary vault, `inspect/first_look.py` chooses the lessons.
+"""
 
 import shutil
 import sys

@@ -1,4 +1,7 @@
-"""why, why-not, impact, log: where records come from, and what was learned from them."""
+"""why, why-not, impact, log: where records come from, and what was learned from them.
+
+`inspect/` finds the answers; here they become trees and tables.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

@@ -218,7 +218,10 @@ class Watch:
         self._cycles += any(done.change.step == "evaluate" for done in report.done)
         # A month may have been closed, or a pull may have brought a domain.
         if day != self._day or (tip != self._scanned_tip and hides_domain(store.git)):
-            self._follow_month(day)
+            try:
+                follow_month(store, day)
+            except SkillvaultError as error:
+                self._say(str(error))
         self._day, self._scanned_tip = day, self._scanned_commit(tip, report)
         obstacles = inbox.obstacles()
         waiting_files = [file for file in report.waiting if file.reason not in obstacles]
@@ -230,13 +233,6 @@ class Watch:
         has_moved = self._scanned_tip != store.tip()  # somebody committed during the run
         has_more = is_writing or has_moved or (report.done and self._has_arrivals())
         return self._pace.soon if has_more else self._pace.scan
-
-    def _follow_month(self, day: date) -> None:
-        """Update the open months of a clone; report a failure without stopping the loop."""
-        try:
-            follow_month(self._vault.store, day)
-        except SkillvaultError as error:
-            self._say(str(error))
 
     def _scanned_commit(self, tip: str | None, report: Report) -> str | None:
         """Return the last processed commit; None if a person committed meanwhile."""

@@ -77,7 +77,7 @@ def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:
         outcome,
         _action_outcomes(run, run.view.subjects.history(outcome.id, "action")),
         run.rejections,
-        promote.state(run, outcome.id),
+        promote.promotion_state(run, outcome.id),
         judge_failure=failed_item.reason if failed_item else None,
         edited=next(iter(edits), None),
     )
@@ -105,6 +105,6 @@ def reasons(run: Run) -> dict[str, list[str]]:
     actions = (_action_outcomes(run, history) for history in histories)
     summaries = {"skill": sentences.summary(actions, run.policy, len(run.view.sessions))}
     if len(run.view.evaluations):
-        materials = promote.pages(run, run.view.evaluations)
+        materials = promote.material_pages(run, run.view.evaluations)
         summaries["fact"] = sentences.memory_summary(materials, run.profile)
     return summaries

@@ -1,8 +1,8 @@
-"""Accounts: the outcomes that one skill is written from, read together.
+"""Find the accounts that are due: the outcomes that one skill is written from, read together.
 
 An account is about an action (its skill is a guide), a subject (a warning and a pattern), several
-actions of a domain that agree (an evolved skill), or the actions with rules (a strategy). This
-module finds the accounts that are due; the steps `generate` and `refresh` write the skills.
+actions of a domain that agree (an evolved skill), or the actions with rules (a strategy). The steps
+`generate` and `refresh` write the skills; to change a sentence of a skill, see `learning/account/`.
 """
 
 from collections import Counter, defaultdict

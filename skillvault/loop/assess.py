@@ -1,4 +1,7 @@
-"""The step `assess`: prove skills that help and retire skills that hurt."""
+"""The step `assess`: prove skills that help, and retire skills that hurt.
+
+`effects.py` counts the uses of a skill; `learning/assess.py` decides on its status.
+"""
 
 from collections.abc import Iterator
 from functools import cache, partial

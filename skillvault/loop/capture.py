@@ -1,6 +1,7 @@
-"""The step `capture`: move rules with support in code to the patterns, and back without it.
+"""The step `capture`: move rules with support in code to the patterns, and back without support.
 
-Every clone of a team may capture, because the code is on the developers' machines.
+Every clone of a team may capture, because the code is on the developers' machines. `learned.py`
+reads and writes the two files; `learning/capture/` decides which rule moves.
 """
 
 import time

@@ -1,4 +1,7 @@
-"""The code bases of a vault: open the readable ones, and search them for support of rules."""
+"""The code bases of a vault: open the readable ones, and search them for support of rules.
+
+`learning/capture/evidence.py` decides how many files are enough.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

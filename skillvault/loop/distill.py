@@ -1,4 +1,7 @@
-"""The step `distill`: a finished session becomes a skill, unless a skill says the same."""
+"""The step `distill`: a finished session becomes a skill, unless a skill says the same.
+
+`learning/distill/` writes the text and compares the statements.
+"""
 
 from collections.abc import Iterator
 from functools import partial

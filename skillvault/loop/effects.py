@@ -1,7 +1,7 @@
-"""The evidence of each skill's use: join outcomes with the skills that agents got.
+"""Count the uses of each skill: join outcomes with the skills that agents got.
 
-The evidence is computed from HEAD and stored in the disposable index, so a run reads only changes.
-The formulas are in `learning/effect/`.
+The counts come from HEAD and are stored in the index, so a run reads only what changed. To change
+a formula, see `learning/effect/`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

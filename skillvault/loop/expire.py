@@ -1,4 +1,7 @@
-"""The step `expire`: archive skills at the end of their time to live, or renew it."""
+"""The step `expire`: archive skills at the end of their time to live, or renew it.
+
+`learning/expire.py` decides; this module finds the skills whose time may be over.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,6 +1,6 @@
 """The step `promote` across domains: facts that several domains share make a general skill.
 
-This module reads the facts; the rule is `learning/promote/general.py`.
+This module reads the facts; `learning/promote/general.py` decides.
 """
 
 from collections import defaultdict

@@ -1,6 +1,7 @@
 """LEARNINGS.md (rules) and expertise.yaml (patterns): read, change and explain them.
 
-Rules are the first tier and patterns the second; the step `capture` moves them between tiers.
+Rules are the first tier and patterns the second; the step `capture` moves them between tiers. Both
+the prompts of agents and the commands `learn`, `why` and `why-not` read them here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The clone of a team that learns: `learner` in vault.yaml, else every clone.
+"""Name the clone of a team that learns: `learner` in vault.yaml, else every clone.
 
 The other clones record, capture and let people decide, but make no facts and skills.
 """

@@ -1,4 +1,4 @@
-"""Find the skills that skillvault may change or archive, because no person decided on them."""
+"""Tell which skills skillvault may change or archive, because no person decided on them."""
 
 from collections.abc import Collection, Iterable
 

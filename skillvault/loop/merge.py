@@ -1,4 +1,7 @@
-"""The step `merge`: skills of a domain whose sessions say the same become one evolved skill."""
+"""The step `merge`: skills of a domain whose sessions say the same become one evolved skill.
+
+`learning/distill/overlap.py` compares the sessions, `learning/merge.py` builds the changes.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -1,4 +1,7 @@
-"""The step `record`: take the files of the inbox in as records, and refuse bad files."""
+"""The step `record`: take the files of the inbox in as records, and refuse bad files.
+
+The checks of a record are in `model/intake.py` (its keys) and `learning/record.py` (its claims).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -7,7 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 from msgspec import Struct
 
-from skillvault.learning import record as rules
+from skillvault.learning import record as record_rules
 from skillvault.loop.quota import file_wait_reason, find_over_quota
 from skillvault.loop.receipts import Receipts, resolve_applied
 from skillvault.loop.run import Run
@@ -31,13 +34,13 @@ _UNKNOWN_DECISION = (
 class Intake(Struct, frozen=True):
     """The inbox files that a run takes, and (reason -> names) of the files that it leaves.
 
-    `held` says why untrusted files wait for another day, "" if no file does.
+    `wait_reason` says why untrusted files wait for another day, "" if no file does.
     """
 
     names: Sequence[str] = ()
     arrived: Sequence[ReceivedFile] = ()
-    left: Mapping[str, Sequence[str]] = {}
-    held: str = ""
+    left_names: Mapping[str, Sequence[str]] = {}
+    wait_reason: str = ""
 
 
 def intake_of(
@@ -88,7 +91,7 @@ def step(run: Run) -> Iterator[Change]:
         for start in range(0, len(refs), BATCH):
             batch = refs[start : start + BATCH]
             file_names = [name for ref in batch for name in names[ref]]
-            yield rules.record_change(domain, [writable[ref] for ref in batch], file_names)
+            yield record_rules.record_change(domain, [writable[ref] for ref in batch], file_names)
 
 
 def waiting(run: Run) -> int:
@@ -145,7 +148,7 @@ def _read_files(run: Run) -> Iterator[tuple[str, _ArrivedRecord]]:
         except BadInputError as error:
             run.refuse(name, error)
         else:
-            domains.note(record)
+            domains.note_record(record)
             yield name, record
     for file in without_domain:
         try:
@@ -163,7 +166,7 @@ def _admit_sessions(
     sessions = dict(run.view.sessions.get_many(session.id for _, session in files))
     for name, session in files:
         try:
-            rules.check_session(session, sessions.get(session.id))
+            record_rules.check_session(session, sessions.get(session.id))
         except BadInputError as error:
             run.refuse(name, error)
         else:
@@ -176,19 +179,21 @@ def _admit_outcomes(
 ) -> Iterator[tuple[str, Outcome]]:
     """Yield the outcomes that claim no event or decision of others; refuse the others."""
     event_ids = {outcome.event_id for _, outcome in files if outcome.event_id}
-    events = {rules.event_of(record): record for record in run.view.outcomes.by_event(event_ids)}
+    events = {
+        record_rules.event_of(record): record for record in run.view.outcomes.by_event(event_ids)
+    }
     recorded_refs = run.view.records.existing(ref_of(outcome) for _, outcome in files)
     for name, outcome in files:
         try:
-            rules.check_event(outcome, events)
+            record_rules.check_event(outcome, events)
             if ref_of(outcome) not in recorded_refs:
                 receipts.check_claim(outcome)
         except BadInputError as error:
             run.refuse(name, error)
             continue
         if outcome.event_id:
-            events.setdefault(rules.event_of(outcome), outcome)
-        receipts.take(outcome)
+            events.setdefault(record_rules.event_of(outcome), outcome)
+        receipts.note_claim(outcome)
         yield name, outcome
 
 
@@ -227,7 +232,7 @@ def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arri
         clean=redact.redact_value(file.values),
     )
     if record.domain not in run.policy.domains:
-        rules.check_domain(record.domain, domains.recorded[record.trust], run.policy)
+        record_rules.check_domain(record.domain, domains.recorded[record.trust], run.policy)
     return record
 
 
@@ -250,7 +255,7 @@ class _DecisionDomains:
             for trust in get_args(Trust)
         }
 
-    def note(self, record: _ArrivedRecord) -> None:
+    def note_record(self, record: _ArrivedRecord) -> None:
         """Note the domain of a record that arrived."""
         if isinstance(record, Outcome) and record.decision.id:
             self._note_domain(record.decision.id, record)

@@ -1,4 +1,7 @@
-"""The step `refresh`: rewrite the skill of a subject when its statements change."""
+"""The step `refresh`: rewrite the skill of a subject when its statements change.
+
+`accounts.py` finds the work, `learning/refresh.py` decides what becomes of each skill.
+"""
 
 from collections.abc import Iterator
 from functools import partial

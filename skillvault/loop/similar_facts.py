@@ -1,4 +1,7 @@
-"""Find the facts that may say the same as a statement, or state another value of it."""
+"""Find the facts that may say the same as a statement, or state another value of it.
+
+`learning/promote/versions.py` compares the statements.
+"""
 
 from skillvault.learning.promote.versions import FactVersions, find_versions
 from skillvault.model.records import Fact

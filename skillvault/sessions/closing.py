@@ -1,4 +1,4 @@
-"""close: write the observed end of a decision to a file for the inbox.
+"""Close a decision: write its observed end to a file for the inbox.
 
 The file names the decision without describing it. The vault joins the end with the decision, in any
 order of arrival.

@@ -108,11 +108,7 @@ class Hooks:
 
     def __init__(self, vault: HookVault, client: HookClient, now: datetime) -> None:
         self._vault = vault
-        self._client = client.name
-        self._domain = client.domain
-        self._links = client.links
-        self._is_attended = client.is_attended
-        self._process = client.process
+        self._client = client
         self._now = now
         self._unknown_version: str | None = None  # None while no transcript was read
         self._folder = vault.store.git.dirs()[0] / "skillvault"
@@ -130,13 +126,13 @@ class Hooks:
         self._collect_calls()
         text = self._answer_once(event, payload, handlers[event])
         if event not in ("PostToolUse", "PostToolUseFailure"):
-            activity = journal.activity_of(self._folder, self._client)
+            activity = journal.activity_of(self._folder, self._client.name)
             if text and event == "UserPromptSubmit":
                 activity = replace(activity, shown_at=self._now)
             if self._unknown_version is not None:
                 activity = replace(activity, unknown_version=self._unknown_version)
             activity = replace(activity, event=event, at=self._now)
-            journal.write_activity(self._folder, self._client, activity)
+            journal.write_activity(self._folder, self._client.name, activity)
         return text
 
     def _answer_once(self, event: str, payload: Payload, handler: Callable[[Payload], str]) -> str:
@@ -145,7 +141,7 @@ class Hooks:
         if not key:
             return handler(payload)
         notes = self._notes(payload)
-        if not notes.claim(key, self._process):
+        if not notes.claim(key, self._client.process):
             return ""
         text = handler(payload)
         notes.settle(key)
@@ -171,8 +167,8 @@ class Hooks:
         self._submit_abandoned()
         if payload.source in _CONTINUING_SOURCES:
             self._notes(payload).restore()
-        if self._links is not None:
-            self._vault.export(self._client, self._links, self._domain_of(payload))
+        if self._client.links is not None:
+            self._vault.export(self._client.name, self._client.links, self._domain_of(payload))
             return ""
         if payload.source in _CONTINUING_SOURCES:
             return ""
@@ -239,24 +235,24 @@ class Hooks:
             return ""
         notes = self._notes(payload)
         history = self._history(notes)
-        if history.prompts and self._is_attended is not False:
+        if history.prompts and self._client.is_attended is not False:
             self._close_prompt(history.prompts[-1], text)
         note = journal.PromptNote(
             id=payload.prompt_id or f"{payload.session}-{len(history.prompts) + 1}",
             session=payload.session,
-            client=self._client,
+            client=self._client.name,
             domain=self._domain_of(payload),
             text=text,
             at=self._now,
             cwd=str(payload.cwd) if payload.cwd else None,
             transcript=str(payload.transcript) if payload.transcript else None,
             position=_size_of(payload.transcript),
-            attended=self._is_attended,
+            attended=self._client.is_attended,
         )
         recommendation = ""
         # A prompt that only continues a task needs no new recommendation.
         is_continuation = bool(history.prompts) and history.prompts[-1].has_continuation(text)
-        if self._links is None and not is_continuation:
+        if self._client.links is None and not is_continuation:
             if history.read_skills is None:  # no note about the start: assume that all was read
                 history.read_skills = [skill.name for skill in self._vault.shelf().live()]
                 notes.append(
@@ -289,7 +285,7 @@ class Hooks:
             seen=tuple(history.read_skills or ()),
             strategy="hybrid",
             decision=note.id,
-            agent=self._client,
+            agent=self._client.name,
             day=f"{self._now:%Y-%m-%d}",
         )
         render.check_recordable(query, note.text)
@@ -378,13 +374,13 @@ class Hooks:
         outcome = self._current_outcome(current)
         if outcome is None or "observed_by" not in outcome["result"]:
             return ""
-        may_send_back = self._hook_rules.insist and self._is_attended
-        key = f"sent back {current.note.id}"
-        result = outcome["result"]
+        result, key = outcome["result"], f"sent back {current.note.id}"
         has_failed = result["status"] == "failure"
         is_false_claim = has_failed and reasoning.claims_success(result.get("claim", ""))
+        insists = self._hook_rules.insist and self._client.is_attended
         is_first_stop = not payload.is_stop_hook_active
-        if may_send_back and is_false_claim and is_first_stop and notes.claim(key, self._process):
+        sends_back = insists and is_false_claim and is_first_stop
+        if sends_back and notes.claim(key, self._client.process):
             notes.settle(key)
             summary = result.get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
@@ -453,7 +449,7 @@ class Hooks:
         is_rejection = reaction.is_correction or reaction.status == "failure"
         if not is_rejection and (prompt.digest or reaction.status is None):
             return
-        prompt.next_words, prompt.next_attended = next_words, self._is_attended
+        prompt.next_words, prompt.next_attended = next_words, self._client.is_attended
         outcome = self._current_outcome(prompt)
         if outcome is not None and {"observed_by", "next_words"} & outcome["result"].keys():
             self._submit(prompt, outcome)
@@ -525,7 +521,7 @@ class Hooks:
 
     def _domain_of(self, payload: Payload) -> str:
         folder = payload.cwd or Path.cwd()
-        return domain_of(folder, self._hook_rules.domains, self._domain)
+        return domain_of(folder, self._hook_rules.domains, self._client.domain)
 
     @property
     def _hook_rules(self) -> "HookPolicy":

@@ -1,7 +1,8 @@
 """Convert transcripts of agents' clients to outcomes, one outcome for each prompt.
 
-Only independent evidence decides the result of a prompt, the strongest first: a check that ran, a
-commit that was kept or reverted, the user's next words. Without evidence the outcome is neutral.
+Only independent evidence decides the result of a prompt (`_decide_ending`), the strongest first: a
+check that ran, a commit that was kept or reverted, the user's next words. Without evidence the
+outcome is neutral. `exchange/transcripts/` reads the files.
 """
 
 import json

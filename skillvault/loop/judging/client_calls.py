@@ -1,7 +1,8 @@
 """Ask the client of the judge in the background: within a budget, and safe against kills.
 
-A child process holds the lock, and its output goes to files under the git dir. So a kill loses no
-answer, and nobody asks twice.
+`ClientCalls` chooses the questions, sends one call after another, and commits the replies. A child
+process holds the lock, and its output goes to files under the git dir. So a kill loses no answer,
+and nobody asks twice.
 """
 
 import os
@@ -110,7 +111,7 @@ class ClientCalls:
         remaining = self._unanswered()
         while remaining:
             chosen = self._select_batch(remaining)
-            batch = build_batch([question.asked.request for question in chosen])
+            batch = build_batch([question.judge_question.request for question in chosen])
             calls.append((self._build_call(batch), batch))
             remaining = [question for question in remaining if question not in chosen]
         return calls
@@ -179,14 +180,14 @@ class ClientCalls:
         changed. Without anything urgent it must leave a call for what may come. The question for a
         guide shows its latest outcomes whole, so theirs can wait.
         """
-        outcomes = frozenset[str]().union(*(q.told for q in open_questions if q.is_urgent))
+        outcomes = frozenset[str]().union(*(q.source_ids for q in open_questions if q.is_urgent))
         least = 1 if any(question.is_urgent for question in open_questions) else 2
         if self._client.waiting is not None or self._spare_calls() < least:
             return []
         return [
             q
             for q in open_questions
-            if q.changed > 0.0 or (q.is_lesson and q.about not in outcomes)
+            if q.changed_share > 0.0 or (q.is_lesson and q.about not in outcomes)
         ]
 
     def _spare_calls(self) -> float:
@@ -216,7 +217,7 @@ class ClientCalls:
             if not questions.is_independent(question, chosen):
                 continue
             candidates = [*chosen, question]
-            batch = build_batch([candidate.asked.request for candidate in candidates])
+            batch = build_batch([candidate.judge_question.request for candidate in candidates])
             if chosen and batch.tokens > _BATCH_TOKENS:
                 continue
             chosen = candidates
@@ -226,7 +227,7 @@ class ClientCalls:
 
     def _fits_budget(self, open_questions: "Sequence[OpenQuestion]") -> bool:
         spent = self._ledger.spent_today()
-        tokens = sum(question.asked.request.size for question in open_questions) // 4
+        tokens = sum(question.judge_question.request.size for question in open_questions) // 4
         calls = 2 + tokens // _BATCH_TOKENS
         return (
             spent.calls + calls <= self._policy.client_calls_per_day
@@ -274,7 +275,7 @@ class ClientCalls:
         self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport
     ) -> list[str]:
         """Send one call, store its replies and return their keys; else UnavailableError."""
-        batch = build_batch([question.asked.request for question in chosen])
+        batch = build_batch([question.judge_question.request for question in chosen])
         tokens = batch.tokens + self._client.overhead
         number = self._ledger.reserve(0.0, self._policy, tokens)
         if number is None:

@@ -1,6 +1,6 @@
-"""Requests to a paid judge: stored replies, limits, retries, a deadline, and cheaper batches.
+"""Send requests to a paid judge: stored replies, limits, retries, a deadline, cheaper batches.
 
-A reply is paid for only once; a request over a limit waits. This module knows no SDK.
+A reply is paid for only once; a request over a limit waits. `judge/claude/wire.py` knows the SDK.
 """
 
 import random
@@ -42,14 +42,14 @@ class Caller:
     def __init__(
         self,
         ledger: Ledger,
-        rules: JudgePolicy,
+        policy: JudgePolicy,
         *,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         unasked: dict[str, JudgeRequest] | None = None,
     ) -> None:
         self._ledger = ledger
-        self._rules = rules
+        self._policy = policy
         self._now = now
         self._sleep = sleep
         self._unasked = unasked
@@ -68,16 +68,16 @@ class Caller:
             self._unasked[request.key] = request
             raise UnavailableError("left to a batch")
         wire.check_ready()
-        deadline = self._now() + self._rules.deadline_seconds
+        deadline = self._now() + self._policy.deadline_seconds
         for number in range(_MAX_TRIES):
             call = self._reserve(request, deadline)
             try:
-                reply = wire.send(request, self._rules, deadline - self._now())
+                reply = wire.send(request, self._policy, deadline - self._now())
             except Fault as fault:
                 is_last = number == _MAX_TRIES - 1
                 self._sleep(self._pause(call, fault, deadline, number, is_last=is_last))
             else:
-                priced_reply = _price_reply(reply, request.model, self._rules)
+                priced_reply = _price_reply(reply, request.model, self._policy)
                 texts = {request.key: _encode_reply(priced_reply)}
                 self._ledger.record_replies(call, texts, priced_reply.spent)
                 return priced_reply
@@ -88,9 +88,9 @@ class Caller:
         self._ledger.forget_reply(request.key)
 
     def _reserve(self, request: JudgeRequest, deadline: float) -> int:
-        usd = _max_usd(request, self._rules)
+        usd = _max_usd(request, self._policy)
         while self._now() < deadline:
-            call = self._ledger.reserve(usd, self._rules)
+            call = self._ledger.reserve(usd, self._policy)
             if call is not None:
                 return call
             self._sleep(_TURN_SECONDS)
@@ -125,9 +125,9 @@ class Batches:
     Replies are stored like all paid replies; the next run finds them and asks what follows.
     """
 
-    def __init__(self, ledger: Ledger, rules: JudgePolicy) -> None:
+    def __init__(self, ledger: Ledger, policy: JudgePolicy) -> None:
         self._ledger = ledger
-        self._rules = rules
+        self._policy = policy
 
     def collect(self) -> list[str]:
         """Store the replies of batches that have ended; return the ids of the running batches.
@@ -154,12 +154,12 @@ class Batches:
         """
         wire.check_ready()
         chosen, usd = self._select_affordable(requests[:_BATCH_SIZE])
-        call = self._ledger.reserve(usd, self._rules)
+        call = self._ledger.reserve(usd, self._policy)
         if call is None:
             raise UnavailableError(_NO_TURN_REASON)
         self._ledger.announce_batch(call, {request.key: request.model for request in chosen})
         try:
-            batch = wire.send_batch(chosen, self._rules)
+            batch = wire.send_batch(chosen, self._policy)
         except Fault as fault:
             self._ledger.record_failure(call, str(fault), billed=fault.billed)
             if not fault.billed:  # a billed one may be under way, and is not sent again
@@ -173,18 +173,18 @@ class Batches:
         self, requests: Sequence[JudgeRequest]
     ) -> tuple[list[JudgeRequest], float]:
         """Return the first requests that today's money allows, and their highest cost."""
-        budget = self._ledger.left_usd(self._rules.usd_per_day) * _BATCH_SHARE
+        budget = self._ledger.left_usd(self._policy.usd_per_day) * _BATCH_SHARE
         chosen: list[JudgeRequest] = []
         total = 0.0
         for request in requests:
-            usd = BATCH * _max_usd(request, self._rules)
+            usd = BATCH * _max_usd(request, self._policy)
             if total + usd > budget:
                 break
             total += usd
             chosen.append(request)
         if not chosen:
             raise UnavailableError(
-                f"the day's ${self._rules.usd_per_day:g} (judge.usd_per_day) leave no room for a "
+                f"the day's ${self._policy.usd_per_day:g} (judge.usd_per_day) leave no room for a "
                 "batch; it waits for midnight UTC"
             )
         return chosen, total
@@ -193,7 +193,7 @@ class Batches:
         self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]
     ) -> None:
         priced = {
-            key: _price_reply(reply, models[key], self._rules, BATCH)
+            key: _price_reply(reply, models[key], self._policy, BATCH)
             for key, reply in replies.items()
             if key in models
         }
@@ -202,12 +202,12 @@ class Batches:
         self._ledger.record_batch_replies(batch, texts, total)
 
 
-def _max_usd(request: JudgeRequest, rules: JudgePolicy) -> float:
-    return max_cost(rules.price(request.model), request.size, request.limit(rules))
+def _max_usd(request: JudgeRequest, policy: JudgePolicy) -> float:
+    return max_cost(policy.price(request.model), request.size, request.limit(policy))
 
 
-def _price_reply(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> KeptReply:
-    usd = share * cost(rules.price(model), reply.usage)
+def _price_reply(reply: Reply, model: str, policy: JudgePolicy, share: float = 1.0) -> KeptReply:
+    usd = share * cost(policy.price(model), reply.usage)
     return KeptReply(text=reply.text, stop=reply.stop, spent=AnswerCost(reply.usage.tokens, usd))
 
 

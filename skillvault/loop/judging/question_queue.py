@@ -1,6 +1,6 @@
 """The question queue of a vault: the next questions for an agent, its answers, dropped questions.
 
-`questions` finds the open questions; the step `answer` applies an answer.
+`questions.py` finds the open questions; the step `answer` applies an answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -192,7 +192,7 @@ class QuestionQueue:
             )
         accepted = _accept_reply(question, reply)
         author = replace(_agent_of(run).author(), tokens=reply.tokens)
-        answer = question.asked.as_answer(accepted, author)
+        answer = question.judge_question.as_answer(accepted, author)
         return judge_replies.answer_record(answer, question.place, session)
 
 
@@ -213,7 +213,7 @@ def _accept_reply(question: "OpenQuestion", reply: AgentReply) -> dict[str, Any]
         )
     candidate = replies.KeptReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
     try:
-        accepted: dict[str, Any] = question.asked.accept(candidate, final=reply.is_last)
+        accepted: dict[str, Any] = question.judge_question.accept(candidate, final=reply.is_last)
     except replies.UnusableError as error:
         raise _refusal(str(error)) from None
     return accepted
@@ -230,10 +230,10 @@ def _refusal(reason: str) -> BadInputError:
 
 
 def _asked_question(question: "OpenQuestion") -> AskedQuestion:
-    sent = question.asked.request
+    sent = question.judge_question.request
     return AskedQuestion(
         key=question.matter_key,
-        kind=question.asked.matter.kind,
+        kind=question.judge_question.matter.kind,
         about=question.about,
         trust=question.place.trust,
         prompt=sent.system.strip(),

@@ -1,6 +1,7 @@
-"""Find the questions for an agent, and the texts that an answer may rewrite.
+"""Find the open questions for an agent, and the texts that an answer may rewrite.
 
-A rewritten text keeps what a person wrote.
+To change the order of the questions, see the ranks below; a rewritten text keeps what a person
+wrote.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from skillvault.learning.distill.skill import excerpt_of, rewording_change
 from skillvault.learning.generate import ExistingSkill
 from skillvault.learning.merge import sessions_digest
 from skillvault.learning.promote import general
-from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote import skills as pattern_rules
 from skillvault.learning.refresh import SkillRefresh
 from skillvault.loop.clock import clock
 from skillvault.loop.distill import excerpts_behind, living_skills
@@ -71,19 +72,19 @@ class OpenQuestion(NamedTuple):
     """A question without an answer.
 
     `about` names a skill or an outcome. `sessions` made the judged decision, so they may not
-    answer. `text` is the text that an answer rewrites, None for an evaluation. `told` names the
-    outcomes that the text is written from. `changed` is the share of its statements whose outcomes
-    no earlier answer was about.
+    answer. `text` is the text that an answer rewrites, None for an evaluation. `source_ids` names
+    the outcomes behind the text. `changed_share` is the share of its statements with outcomes
+    after the latest answer.
     """
 
-    asked: Question[Any]
+    judge_question: Question[Any]
     about: str
     rank: int
     place: AnswerPlace
     sessions: frozenset[str] = frozenset()
     text: RewritableText | None = None
-    told: frozenset[str] = frozenset()
-    changed: float = 0.0
+    source_ids: frozenset[str] = frozenset()
+    changed_share: float = 0.0
 
     @property
     def is_verdict(self) -> bool:
@@ -93,7 +94,7 @@ class OpenQuestion(NamedTuple):
     @property
     def is_urgent(self) -> bool:
         """True if the answer changes much: a surprise, a failure that a person saw, a guide."""
-        is_guide = self.rank == _GUIDE and self.changed >= _URGENT_SHARE
+        is_guide = self.rank == _GUIDE and self.changed_share >= _URGENT_SHARE
         return self.rank in (_SURPRISE, _SEEN_FAILURE) or is_guide
 
     @property
@@ -104,7 +105,7 @@ class OpenQuestion(NamedTuple):
     @property
     def matter_key(self) -> str:
         """The key that the answer has."""
-        return self.asked.matter.question
+        return self.judge_question.matter.question
 
 
 def find_open_questions(
@@ -124,7 +125,7 @@ def find_open_questions(
             questions.setdefault(question.matter_key, question)
     return sorted(
         questions.values(),
-        key=lambda q: (q.rank, -q.changed, -q.place.at.timestamp(), q.matter_key),
+        key=lambda q: (q.rank, -q.changed_share, -q.place.at.timestamp(), q.matter_key),
     )
 
 
@@ -136,8 +137,8 @@ def is_independent(question: OpenQuestion, chosen: Sequence[OpenQuestion]) -> bo
     """
     return all(
         question.about != peer.about
-        and (question.is_verdict or question.about not in peer.told)
-        and peer.about not in question.told
+        and (question.is_verdict or question.about not in peer.source_ids)
+        and peer.about not in question.source_ids
         for peer in chosen
     )
 
@@ -213,7 +214,9 @@ def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterat
     if isinstance(text.brief, Findings) and text.brief.kind == "guide":
         rank, changed = _GUIDE, _changed_share(run, question.matter.subject, text.brief)
     place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
-    yield OpenQuestion(question, text.skill, rank, place, text=text, told=outcomes, changed=changed)
+    yield OpenQuestion(
+        question, text.skill, rank, place, text=text, source_ids=outcomes, changed_share=changed
+    )
 
 
 def _changed_share(run: Run, subject: str, findings: Findings) -> float:
@@ -245,7 +248,7 @@ def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Rewr
     """Yield the texts of the accounts with these outcomes, and all texts made of facts."""
     yield from run.profile.account_texts(run, domain, outcomes)
     for material, pattern, skill in living_patterns(run, domain):
-        brief = recurrence.pattern_brief(pattern, material)
+        brief = pattern_rules.pattern_brief(pattern, material)
         yield RewritableText(skill.name, brief, partial(compose_pattern, run, pattern))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.model.codec import outcome_values
+from skillvault.model import codec
 from skillvault.model.decision_outcomes import observer_rank
 from skillvault.model.records import Observer, Outcome, Status, Trust, Via
 from skillvault.vault.index.outcomes import Outcomes
@@ -80,7 +80,7 @@ class KnownRuns:
         imported_runs = self._runs.setdefault(run.message, [])
         agent = outcome["source"]["agent"]
         recorded_runs = [
-            _run_of(outcome_values(candidate))
+            _run_of(codec.outcome_values(candidate))
             for candidate in self._find_candidates(run, vault_outcomes, trust)
             if (candidate.trust, candidate.source.agent) == (trust, agent)
         ]

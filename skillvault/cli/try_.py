@@ -121,12 +121,11 @@ def _progress_bar(label: str, **keywords: Any) -> Any:
     )
 
 
-def _track_evaluation(items: Sequence[Any], description: str) -> Iterable[Any]:
+def _track_evaluation(items: Sequence[Any], description: str) -> Iterator[Any]:
     """Show the progress of the longest step alone, so that one bar follows that of reading."""
-    return _with_learning_bar(items) if description.startswith("evaluating") else items
-
-
-def _with_learning_bar(items: Sequence[Any]) -> Iterator[Any]:
+    if not description.startswith("evaluating"):
+        yield from items
+        return
     with _progress_bar("Learning", iterable=items) as bar:
         yield from bar
 

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from getpass import getuser
 from pathlib import Path
-from types import FrameType
 
 from msgspec import Struct, field
 
@@ -89,7 +88,7 @@ def temporary_folder() -> Iterator[Path]:
     old_handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     for number, handler in old_handlers.items():
         if handler is signal.SIG_DFL:  # otherwise the signal is ignored on purpose, as by `nohup`
-            signal.signal(number, _exit_on_signal)
+            signal.signal(number, lambda number, _frame: sys.exit(_SIGNAL_EXIT_BASE + number))
     folder, descriptor = _claim_folder()
     try:
         yield folder
@@ -101,10 +100,6 @@ def temporary_folder() -> Iterator[Path]:
         os.close(descriptor)
         for number, handler in old_handlers.items():
             signal.signal(number, handler)
-
-
-def _exit_on_signal(number: int, _frame: FrameType | None) -> None:
-    sys.exit(_SIGNAL_EXIT_BASE + number)
 
 
 def _claim_folder() -> tuple[Path, int]:

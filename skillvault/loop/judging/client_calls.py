@@ -111,7 +111,7 @@ class ClientCalls:
         remaining = self._unanswered()
         while remaining:
             chosen = self._select_batch(remaining)
-            batch = build_batch([question.judge_question.request for question in chosen])
+            batch = build_batch([question.request for question in chosen])
             calls.append((self._build_call(batch), batch))
             remaining = [question for question in remaining if question not in chosen]
         return calls
@@ -129,11 +129,11 @@ class ClientCalls:
                 self._commit_replies([q.matter_key for q in self._queue.open_questions()], report)
                 due_kinds = set() if when_due else {True, False}
                 while report.calls < _MAX_CALLS:
-                    open_questions = self._unanswered()
-                    due_kinds |= self._due_kinds(open_questions)
-                    due_questions = [q for q in open_questions if q.is_verdict in due_kinds]
+                    waiting = self._unanswered()
+                    due_kinds |= self._due_kinds(waiting)
+                    due_questions = [q for q in waiting if q.is_verdict in due_kinds]
                     if not report.calls and len(due_kinds) < 2:
-                        due_questions = self._select_after_session(open_questions) or due_questions
+                        due_questions = self._select_after_session(waiting) or due_questions
                     if not due_questions:
                         break
                     if not report.calls:
@@ -144,50 +144,42 @@ class ClientCalls:
                 report.stopped = str(error)
         return report
 
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock(), UTC)
-
-    # ── which questions ──────────────────────────────────────────────────────────────
+    # ── choosing questions ───────────────────────────────────────────────────────────
 
     def _unanswered(self) -> "list[OpenQuestion]":
         """Return the questions that wait and whose replies were not useless too often."""
         failed_items = self._ledger.failed_items(_MAX_ATTEMPTS)
-        open_questions = self._queue.open_questions()
-        return [question for question in open_questions if question.matter_key not in failed_items]
+        waiting = self._queue.open_questions()
+        return [question for question in waiting if question.matter_key not in failed_items]
 
-    def _due_kinds(self, open_questions: "Sequence[OpenQuestion]") -> set[bool]:
-        """Return for verdicts (True) and other questions (False) if they are worth calls now.
+    def _due_kinds(self, waiting: "Sequence[OpenQuestion]") -> set[bool]:
+        """Return the kinds of questions that are worth calls now: verdicts (True), others (False).
 
-        Both are if many questions wait, or if the week's calls reach for all of a client that is
-        asked after each session; else those of which one waits for long.
+        Both kinds are due if many questions wait. For a client that is asked after each session,
+        both are due if the week's calls suffice for all. Else a kind is due if a question of it
+        waits for long.
         """
-        most = self._client.waiting
-        is_all = (
-            self._spare_calls() >= _CALLS_FOR_ALL_QUESTIONS
-            if most is None
-            else len(open_questions) >= most
-        )
-        longest = timedelta(days=self._client.old_days)
-        old_kinds = {q.is_verdict for q in open_questions if self._now() - q.place.at >= longest}
-        return {True, False} if is_all else old_kinds
+        if self._client.waiting is None:
+            are_all_due = self._spare_calls() >= _CALLS_FOR_ALL_QUESTIONS
+        else:
+            are_all_due = len(waiting) >= self._client.waiting
+        if are_all_due:
+            return {True, False}
+        latest_time = self._now() - timedelta(days=self._client.old_days)
+        return {question.is_verdict for question in waiting if question.place.at <= latest_time}
 
-    def _select_after_session(
-        self, open_questions: "Sequence[OpenQuestion]"
-    ) -> "list[OpenQuestion]":
-        """Return what is asked in one call right after a session, if few questions are worth one.
+    def _select_after_session(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
+        """Return the questions of one call right after a session: lessons, and changed guides.
 
-        That is what changes much, and what adds little to a call: the lessons, and guides that
-        changed. Without anything urgent it must leave a call for what may come. The question for a
-        guide shows its latest outcomes whole, so theirs can wait.
+        Without an urgent question, a call must be left for later sessions. A guide's question shows
+        its latest outcomes whole, so the lessons of these outcomes can wait.
         """
-        outcomes = frozenset[str]().union(*(q.source_ids for q in open_questions if q.is_urgent))
-        least = 1 if any(question.is_urgent for question in open_questions) else 2
+        outcomes = frozenset[str]().union(*(q.source_ids for q in waiting if q.is_urgent))
+        least = 1 if any(question.is_urgent for question in waiting) else 2
         if self._client.waiting is not None or self._spare_calls() < least:
             return []
         return [
-            q
-            for q in open_questions
-            if q.changed_share > 0.0 or (q.is_lesson and q.about not in outcomes)
+            q for q in waiting if q.changed_share > 0.0 or (q.is_lesson and q.about not in outcomes)
         ]
 
     def _spare_calls(self) -> float:
@@ -197,27 +189,25 @@ class ClientCalls:
         worth = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
         return worth - self._ledger.count_calls(_WEEK.total_seconds())
 
-    def _select_batch(self, open_questions: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
+    def _select_batch(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions of the next call.
 
         Verdicts go alone, because other questions show results. If the day's budget is enough for
         all, texts come last: answers about outcomes change what texts are written from, and no text
         should be written twice. Otherwise urgent questions come first.
         """
-        if self._fits_budget(open_questions):
-            open_questions = sorted(
-                open_questions, key=lambda q: (q.text is not None, q.is_verdict)
-            )
+        if self._fits_budget(waiting):
+            waiting = sorted(waiting, key=lambda q: (q.text is not None, q.is_verdict))
         else:
-            open_questions = sorted(open_questions, key=lambda q: not q.is_urgent)
+            waiting = sorted(waiting, key=lambda q: not q.is_urgent)
         chosen: list[OpenQuestion] = []
-        for question in open_questions:
+        for question in waiting:
             if chosen and question.is_verdict != chosen[0].is_verdict:
                 continue
             if not questions.is_independent(question, chosen):
                 continue
             candidates = [*chosen, question]
-            batch = build_batch([candidate.judge_question.request for candidate in candidates])
+            batch = build_batch([candidate.request for candidate in candidates])
             if chosen and batch.tokens > _BATCH_TOKENS:
                 continue
             chosen = candidates
@@ -225,14 +215,17 @@ class ClientCalls:
                 break
         return chosen
 
-    def _fits_budget(self, open_questions: "Sequence[OpenQuestion]") -> bool:
+    def _fits_budget(self, waiting: "Sequence[OpenQuestion]") -> bool:
         spent = self._ledger.spent_today()
-        tokens = sum(question.judge_question.request.size for question in open_questions) // 4
+        tokens = sum(question.request.size for question in waiting) // 4
         calls = 2 + tokens // _BATCH_TOKENS
         return (
             spent.calls + calls <= self._policy.client_calls_per_day
             and spent.tokens + tokens <= self._policy.client_tokens_per_day
         )
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
 
     # ── one call ─────────────────────────────────────────────────────────────────────
 
@@ -275,7 +268,7 @@ class ClientCalls:
         self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport
     ) -> list[str]:
         """Send one call, store its replies and return their keys; else UnavailableError."""
-        batch = build_batch([question.judge_question.request for question in chosen])
+        batch = build_batch([question.request for question in chosen])
         tokens = batch.tokens + self._client.overhead
         number = self._ledger.reserve(0.0, self._policy, tokens)
         if number is None:
@@ -329,16 +322,15 @@ class ClientCalls:
             os.setpriority(os.PRIO_PROCESS, child.pid, _PRIORITY)
         reach("client-started")
         deadline = time.monotonic() + self._policy.client_seconds
-        while child.poll() is None and time.monotonic() < deadline and not self._is_too_long():
+        while child.poll() is None and time.monotonic() < deadline:
+            if (self._call_folder / "stdout").stat().st_size > MAX_OUTPUT:
+                break
             time.sleep(_CHECK_SECONDS)
         is_late = child.poll() is None and time.monotonic() >= deadline
         _kill_group(child.pid)
         child.wait()
         reach("client-ended")
         return is_late
-
-    def _is_too_long(self) -> bool:
-        return (self._call_folder / "stdout").stat().st_size > MAX_OUTPUT
 
     def _write_note(self, note: ClientCallNote) -> None:
         draft = self._call_folder / "call.draft"

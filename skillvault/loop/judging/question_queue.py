@@ -98,8 +98,8 @@ class QuestionQueue:
         """Return the questions without an answer that this clone did not drop, best first."""
         file = self._dropped_file()
         dropped = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
-        open_questions = self._open_questions(run or self._new_run(), untrusted=untrusted)
-        return [question for question in open_questions if question.matter_key not in dropped]
+        waiting = self._open_questions(run or self._new_run(), untrusted=untrusted)
+        return [question for question in waiting if question.matter_key not in dropped]
 
     def answer(
         self,
@@ -145,8 +145,8 @@ class QuestionQueue:
     ) -> tuple[dict[str, Answer], dict[str, str]]:
         """Return the new answers by key, and the reasons of refusals by key."""
         run = self._new_run()
-        open_questions = self._open_questions(run, untrusted=True)
-        by_key = {question.matter_key: question for question in open_questions}
+        waiting = self._open_questions(run, untrusted=True)
+        by_key = {question.matter_key: question for question in waiting}
         records: dict[str, Answer] = {}
         reasons: dict[str, str] = {}
         for reply in answers:
@@ -160,8 +160,8 @@ class QuestionQueue:
 
     def drop_question(self, key: str) -> None:
         """Never ask a question again in this clone, and keep the offline text."""
-        open_questions = self._open_questions(self._new_run(), untrusted=True)
-        if key not in {question.matter_key for question in open_questions}:
+        waiting = self._open_questions(self._new_run(), untrusted=True)
+        if key not in {question.matter_key for question in waiting}:
             raise UsageError(f"{key}: no such question is open; see `skillvault ask`")
         path = self._dropped_file()
         path.parent.mkdir(exist_ok=True)
@@ -230,7 +230,7 @@ def _refusal(reason: str) -> BadInputError:
 
 
 def _asked_question(question: "OpenQuestion") -> AskedQuestion:
-    sent = question.judge_question.request
+    sent = question.request
     return AskedQuestion(
         key=question.matter_key,
         kind=question.judge_question.matter.kind,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.judge.claude.judge import ClaudeJudge
-from skillvault.judge.claude.questions import Question
+from skillvault.judge.claude.questions import JudgeRequest, Question
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.statements import calls_for_skill, digest
 from skillvault.learning.distill.skill import excerpt_of, rewording_change
@@ -101,6 +101,11 @@ class OpenQuestion(NamedTuple):
     def is_lesson(self) -> bool:
         """True for the question about the lesson of an outcome."""
         return self.text is None and not self.is_verdict
+
+    @property
+    def request(self) -> JudgeRequest:
+        """The prompt and the schema of the question."""
+        return self.judge_question.request
 
     @property
     def matter_key(self) -> str:

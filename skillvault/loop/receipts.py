@@ -1,7 +1,7 @@
 """Find the recommendations that a decision got, and by them the skills that it applied.
 
-A receipt is the record of a recommendation; it may still wait in the inbox. Only the step `record`
-needs this.
+A receipt is the record of a recommendation; it may still wait in the inbox. The step `record` and
+the command `judge` ask here.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,24 +20,6 @@ from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
 
 _RECEIPT_PREFIX = "recommendation-"  # how the files begin that `recommend --decision` drops
-
-
-def resolve_applied(
-    outcome: Outcome,
-    receipts: Callable[[Outcome], Iterable[Recommendation]],
-    read_text: Callable[[str, str], str],
-) -> Outcome:
-    """Return an outcome with the names of the skills that it applied; unknown handles stay.
-
-    `receipts` returns the receipts of an outcome. `read_text` reads the text of a skill's version.
-    """
-    applied_names = outcome.applied
-    if outcome.decision.id is None or not applied_names or all(map(is_slug, applied_names)):
-        return outcome
-    names = aliases.aliases_of(
-        receipts(outcome), lambda name, blob: aliases.title_of(read_text(name, blob))
-    )
-    return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied_names, names))
 
 
 class Receipts:
@@ -60,6 +42,19 @@ class Receipts:
         self._arrived, self._arrived_names = arrived, frozenset(names)
         self._claims: dict[str, list[Claim]] = {}
         self._receipts: dict[str, list[Recommendation]] = {}
+
+    def resolve_applied(self, outcome: Outcome, read_text: Callable[[str, str], str]) -> Outcome:
+        """Return an outcome with the names of the skills that it applied; unknown handles stay.
+
+        `read_text` reads the text of a skill's version.
+        """
+        applied = outcome.applied
+        if outcome.decision.id is None or not applied or all(map(is_slug, applied)):
+            return outcome
+        names = aliases.aliases_of(
+            self.own_receipts(outcome), lambda name, blob: aliases.title_of(read_text(name, blob))
+        )
+        return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied, names))
 
     def own_receipts(self, outcome: Outcome) -> list[Recommendation]:
         """Return the receipts of an outcome's agent for its decision; see `_claims_of`."""

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from skillvault.learning import record as record_rules
 from skillvault.loop.quota import file_wait_reason, find_over_quota
-from skillvault.loop.receipts import Receipts, resolve_applied
+from skillvault.loop.receipts import Receipts
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
 from skillvault.model.change import BATCH, Change
@@ -122,7 +122,7 @@ def _admit_files(run: Run) -> list[tuple[str, _ArrivedRecord]]:
         return run.shelf.uses.text_reader(run.view)(name, blob)
 
     named_outcomes = (
-        (name, resolve_applied(outcome, all_receipts.own_receipts, read_text))
+        (name, all_receipts.resolve_applied(outcome, read_text))
         for name, outcome in _admit_outcomes(run, outcomes, all_receipts)
     )
     return [*named_outcomes, *receipts, *_admit_sessions(run, sessions)]

@@ -126,10 +126,7 @@ def files_of_results(
 ) -> list[tuple[str, bytes]]:
     """Convert results to files for the inbox: outcomes, or ends of a `decision`."""
     if decision is None:
-        return [
-            (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())
-            for name, result in results
-        ]
+        return transcripts.as_files(results)
     ends = (replace(closing_of(result, "tests"), domain=domain) for _, result in results)
     return [closing_file(decision, end, now) for end in ends]
 

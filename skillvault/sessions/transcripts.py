@@ -332,7 +332,7 @@ def record_parts(
     return report
 
 
-def as_files(outcomes: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, bytes]]:
+def as_files(outcomes: Iterable[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, bytes]]:
     """Convert outcomes to files for the inbox."""
     return [
         (f"{name}.json", json.dumps(outcome, ensure_ascii=False).encode(errors="replace"))

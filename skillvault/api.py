@@ -195,10 +195,10 @@ class Vault:
         wanted, code = text_list("wanted", wanted), path_list("code", code)
         requests: dict[str, JudgeRequest] = {}
         with pause_on_disk_errors(), self._run_lock, _recovered_store(self, dry=dry) as store:
-            judge = judges.unasked_judge(store, requests) if batch else None
+            judge = judges.collecting_judge(store, requests) if batch else None
             intake = recording.Intake()
             if "record" in (wanted or registry.STEPS):
-                intake = recording.intake_of(self.inbox, store.head(), patience, now, dry=dry)
+                intake = recording.choose_intake(self.inbox, store.head(), patience, now, dry=dry)
             options = runs.RunOptions(
                 dry=dry,
                 names=intake.names,
@@ -215,7 +215,7 @@ class Vault:
                 state.leave(names, reason)
             if intake.wait_reason:
                 state.wait(layout.UNTRUSTED, intake.wait_reason, tomorrow=True)
-            with judges.batching(state, requests):
+            with judges.batch_questions(state, requests):
                 report = runs.run_steps(state, wanted)
                 if report.waiting:
                     state.renew()  # another run may have seen what waits

@@ -134,7 +134,7 @@ def why(run: Run, text: str) -> dict[str, Any]:
     if (entry := run.shelf.layer_skill(text)) is not None:
         return {**_layer_skill(head, entry), "sources": [], "against": [], "rules": []}
     if (pattern := learned.find_pattern(head, text)) is not None:
-        tree = learned.why_pattern(store, head, pattern)
+        tree = learned.explain_pattern(store, head, pattern)
         return {**tree, "sources": [], "against": [], "rules": []}
     ref = resolve(store, head, text)
     tree = {**_with_commits(head, ref), "sources": provenance.sources(head, ref)}

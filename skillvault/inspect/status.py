@@ -114,7 +114,7 @@ def status(run: Run) -> Status:
     files, links = head.records.count_by_folder(), head.links.count_by_type()
     inbox, counts = len(run.inbox.names()), count_waiting(run)
     paused = run.store.pause_reason(run.policy)
-    patterns, rules = learned.count_learned(run.store, head)
+    patterns, rules = learned.count_patterns_and_rules(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.VAULT_FILE
     learner = learner_elsewhere(run.store.git, run.policy)

@@ -24,11 +24,11 @@ def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[StepAnswer]
     if text in run.view.domains:
         return ("domain", text), why_no_strategy(run, text)
     if (rule := learned.find_rule(run.store, run.view, text)) is not None:
-        return ("rule", rule), [learned.why_no_pattern(run, rule)]
+        return ("rule", rule), [learned.explain_rule(run, rule)]
     try:
         ref = lookup.resolve(run.store, run.view, text, forward=True)
     except UsageError:
-        learned.refuse_rule(run.store, run.view, text)
+        learned.refuse_ambiguous_rule(run.store, run.view, text)
         raise
     if ref.kind == "evaluation":
         ref = Ref("outcome", ref.id)

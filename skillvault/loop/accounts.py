@@ -21,7 +21,7 @@ from skillvault.learning.generate import ExistingSkill, skill_subject
 from skillvault.learning.naming import subject_key, subject_names
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.clock import clock
-from skillvault.loop.next_versions import RunMaterial, with_version, with_waiting_account
+from skillvault.loop.next_versions import RunMaterial, refs_with_version, with_waiting_account
 from skillvault.loop.quotations import Quotations
 from skillvault.loop.registry import COUNTED, RECOMPUTING
 from skillvault.model.brief import Account, Findings
@@ -312,7 +312,7 @@ class Accounts:
         skills = [(shelf, skill) for shelf, skill in candidates if not skill.replaces]
         living_skills = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
         shelf, skill = next(iter(living_skills or skills), ("", None))
-        refs = with_version(view, skill.name) if skill else []
+        refs = refs_with_version(view, skill.name) if skill else []
         linked_ids = (view.links.sources_among(sources, ref) for ref in refs)
         if domain not in self._clocks:
             self._clocks[domain] = clock(view, domain, self._run.now, self._run.profile)

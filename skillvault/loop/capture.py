@@ -65,7 +65,7 @@ def is_due(run: Run) -> bool:
         return True
     last_scan, scan = run.view.captures.last_scan, _scan_inputs(run)
     if last_scan is None:  # an empty vault needs no search
-        return bool(scan.tail or any(learned.count_learned(run.store, run.view)))
+        return bool(scan.tail or any(learned.count_patterns_and_rules(run.store, run.view)))
     is_old = bool(scan.code) and scan.at - last_scan.at >= run.policy.capture.hours * _HOUR_SECONDS
     return is_old or replace(last_scan, at=scan.at) != scan
 
@@ -183,13 +183,13 @@ def _capture_patterns(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     run.report.broken += broken
     promotable_rules = _promotable_rules(run, tiers, rules, support)
     promotion = patterns.promote(tiers, promotable_rules, support, run.now)
-    yield from learned.captured_change(run, promotion, tiers, "promote")
+    yield from learned.tier_changes(run, promotion, tiers, "promote")
     asked_versions = patterns.pattern_versions(promotion.tiers.expertise.patterns, bases.versions)
     search_results = CodeScan(support, asked_versions, run.now)
     demoted = patterns.demote(promotion.tiers, search_results, run.policy.capture)
-    yield from learned.captured_change(run, demoted, promotion.tiers, "put back")
+    yield from learned.tier_changes(run, demoted, promotion.tiers, "put back")
     updated = patterns.update_patterns(demoted.tiers, search_results)
-    yield from learned.captured_change(run, updated, demoted.tiers, "look at")
+    yield from learned.tier_changes(run, updated, demoted.tiers, "look at")
     return updated.tiers
 
 

@@ -130,7 +130,7 @@ class Uses:
         starts: dict[str, list[int]] = {}
         for name in due_names:
             times = {time for sha, time in commits.get(name, ()) if _is_new_text(texts, name, sha)}
-            starts[name] = sorted(times | _trial_start(head, name))
+            starts[name] = sorted(times | _trial_starts(head, name))
         head.uses.keep_version_starts(starts)
         head.due.mark_done(VERSIONS, due_names)
 
@@ -138,7 +138,7 @@ class Uses:
 
     def _follow_lifts(self, head: Staging) -> None:
         changes, names = head.due.keys(LIFTS), head.due.keys(COUNTS)
-        is_summed = _add_up(head, changes)
+        is_summed = _update_sums(head, changes)
         if is_summed or names:
             self._keep_evidence(head, _count_uses(head, set(names)), are_lifts_new=is_summed)
         head.due.mark_done(LIFTS, changes)
@@ -192,14 +192,14 @@ def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> b
     return bool(is_back or previous_text.body.strip() != current_text.body.strip())
 
 
-def _trial_start(head: Topics, name: str) -> set[int]:
+def _trial_starts(head: Topics, name: str) -> set[int]:
     """Return the start of a skill's new trial, just after the decision to try it."""
     skill = head.skills.find(name)
     trial = time_of(skill.trial) if skill else None
     return set() if trial is None else {micros(trial) + 1}
 
 
-def _add_up(head: Staging, changes: Iterable[str]) -> bool:
+def _update_sums(head: Staging, changes: Iterable[str]) -> bool:
     """Sum the domains with new or changed decisions; return True if there were any.
 
     `changes` maps each changed domain to the time when a changed decision ended.
@@ -228,7 +228,7 @@ def _sums_until(head: Topics, domain: str, end: SumsEnd) -> object | None:
     merges = head.uses.merges()
     starts = head.uses.version_starts(skills | {_survivor_of(skill, merges) for skill in skills})
     rows = head.uses.decisions(domain, end) if exposures else ()
-    episode_of = _episodes(rows, head.policy.evaluate.episode_minutes)
+    episode_of = _number_episodes(rows, head.policy.evaluate.episode_minutes)
     observations = (
         Observation(
             decision=row.outcome,
@@ -246,7 +246,7 @@ def _sums_until(head: Topics, domain: str, end: SumsEnd) -> object | None:
     return estimate.add_up(observations, totals, starts, head.policy.effect)
 
 
-def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
+def _number_episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
     occasions = [
         episodes.Occasion(
             id=row.outcome,
@@ -286,19 +286,19 @@ def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
 def _count_skill(head: Topics, name: str, merged_names: Sequence[str]) -> UseCounts:
     """Return the counts of a skill; read only later decisions if they can be added."""
     starts = head.uses.version_starts([name]).get(name, [])
-    trial = bool(starts) and starts[-1] in _trial_start(head, name)
+    trial = bool(starts) and starts[-1] in _trial_starts(head, name)
     last = "" if merged_names else head.uses.last_counted(name)
     if stored_evidence := head.uses.evidence_of(name, Evidence) if last else None:
-        decisions = _decisions(head, [name], last)
+        decisions = _closed_decisions(head, [name], last)
         if evidence := effect.evidence_with_later(stored_evidence, decisions, starts, trial=trial):
             return UseCounts(evidence, max([last, *(decision.outcome for decision in decisions)]))
-    decisions = _decisions(head, [name, *merged_names])
+    decisions = _closed_decisions(head, [name, *merged_names])
     evidence = effect.evidence_by_version(decisions, starts, trial=trial)
     last = "" if merged_names else max((decision.outcome for decision in decisions), default="")
     return UseCounts(evidence, last)
 
 
-def _decisions(
+def _closed_decisions(
     head: Topics, skills: Iterable[str], last_id: str = ""
 ) -> list["effect.ClosedDecision"]:
     rows = head.uses.by_skill(skills, last_id)
@@ -319,7 +319,7 @@ def _decisions(
     ]
 
 
-def load_assessed(
+def load_assessed_skill(
     view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime
 ) -> AssessedSkill:
     """Return a skill with its evidence; read files only if the skill was retired before."""

@@ -15,7 +15,7 @@ from skillvault.learning.account import sentences
 from skillvault.learning.tries import tries
 from skillvault.loop import quota
 from skillvault.loop.judging.judge_replies import answer_record, check_reply, place_of
-from skillvault.loop.judging.judges import judge_of
+from skillvault.loop.judging.judges import judge_for_case
 from skillvault.loop.run import Run, WaitingItem, flush_for_judge
 from skillvault.model.brief import Case, InsightText, Verdict, blind_case
 from skillvault.model.change import BATCH, Change
@@ -186,7 +186,7 @@ def _ask_judge(
 def judge_case(judge: Judge, case: Case, policy: Policy) -> _Answer:
     """Return the answer of the judge on an outcome: the blind verdict, then the insight."""
     outcome = case.outcome
-    judge = judge_of(judge, case, policy.judge.provider)
+    judge = judge_for_case(judge, case, policy.judge.provider)
     try:
         verdict = check_reply(judge.verdict(blind_case(outcome)), Verdict, "verdict")
         insight = judge.insight(case, verdict)

@@ -245,13 +245,13 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
     return [rule for _, rule in entries]
 
 
-def find_mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
+def find_file_problems(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
     """Return the problems and the notes about the content of LEARNINGS.md."""
     file = rules.read_learnings((content or b"").decode(errors="surrogateescape"))
     return list(file.problems), list(file.notes)
 
 
-def count_learned(store: Store, view: Topics) -> tuple[int, int]:
+def count_patterns_and_rules(store: Store, view: Topics) -> tuple[int, int]:
     """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
     patterns = 0
     with suppress(BadInputError):  # `check` reports it
@@ -262,9 +262,7 @@ def count_learned(store: Store, view: Topics) -> tuple[int, int]:
 # ── changes ──────────────────────────────────────────────────────────────────────────
 
 
-def captured_change(
-    run: "Run", captured: TierChange, previous: Tiers, verb: str
-) -> Iterator[Change]:
+def tier_changes(run: "Run", captured: TierChange, previous: Tiers, verb: str) -> Iterator[Change]:
     """Yield the commit of a change of the tiers, if there is a difference.
 
     `verb` names the change of the patterns: `promote`, `put back` or `look at`.
@@ -358,7 +356,7 @@ def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
     return next(iter(equal_patterns or (matches if len(matches) == 1 else [])), None)
 
 
-def why_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str, Any]:
+def explain_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str, Any]:
     """Return a pattern with its commits, the origin of its rule, and its evidence."""
     ref = pattern_ref(pattern)
     commits = view.history.commits_changing(ref)
@@ -394,7 +392,7 @@ def find_rule(store: Store, view: Topics, text: str) -> str | None:
     return next(iter(equal_rules or (matches if len(matches) == 1 else [])), None)
 
 
-def refuse_rule(store: Store, view: Topics, text: str) -> None:
+def refuse_ambiguous_rule(store: Store, view: Topics, text: str) -> None:
     """Raise UsageError if a text fits several rules, or a pattern that has no answer."""
     if pattern := find_pattern(view, text):
         raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` shows its evidence")
@@ -411,7 +409,7 @@ def _matching_rules(texts: Iterable[str], text: str) -> list[str]:
     return [rule for rule in texts if key and key in rule_key(rule)]
 
 
-def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
+def explain_rule(run: "Run", rule: str) -> "why_not.StepAnswer":
     """Return the state of a rule on its way to a pattern, with its numbers."""
     policy = run.policy.capture
     ref = pattern_ref(LearnedPattern(pattern=rule))

@@ -70,7 +70,7 @@ def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | N
     return next((content for shelf, content in files if shelf == "archive"), None)
 
 
-def find_sources(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
+def sources_of_skill(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
     """Return the outcomes that made a skill, even if a person removed the link."""
     refs = [Ref("evaluation", outcome.id) for outcome in outcomes]
     history = run.view.history

@@ -69,7 +69,7 @@ def with_waiting_account(view: Topics, skill: Skill) -> Skill:
     return with_waiting_accounts(view, {skill.name: skill})[skill.name]
 
 
-def with_version(view: Topics, name: str) -> list[Ref]:
+def refs_with_version(view: Topics, name: str) -> list[Ref]:
     """Return a skill, and the proposal that would replace it if there is one."""
     waiting = waiting_version(view, name)
     return [Ref("skill", name), *([Ref("skill", waiting.name)] if waiting else [])]
@@ -284,7 +284,7 @@ def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Chan
             waiting,
             approved,
             as_approved(store.git, head, waiting, approved),
-            files=_brought_files(store.git, head, waiting, name),
+            files=_unedited_files(store.git, head, waiting, name),
             paths=head.files.below(f"proposed/{waiting.name}"),
             links=links,
         )
@@ -297,12 +297,12 @@ def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Chan
 
 def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     """Return an approved skill as it will be after its next version replaced it."""
-    return next_version.as_approved(waiting, approved, _base(git, view, waiting, approved))
+    return next_version.as_approved(waiting, approved, _approved_base(git, view, waiting, approved))
 
 
-def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
+def _unedited_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
     """Return the other files of a version that no person edited."""
-    base = _base_commit(git, view, waiting.name)
+    base = _first_text_commit(git, view, waiting.name)
     files = folder_files(git, view, f"proposed/{waiting.name}")
     paths = {path: f"skills/{name}/{path}" for path in files if path != FILE}
     current = view.files.read(list(paths.values()))
@@ -314,9 +314,9 @@ def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[st
     }
 
 
-def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
+def _approved_base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     """Return the approved skill at the time of the first text of its version, if git can tell."""
-    base = _base_commit(git, view, waiting.name)
+    base = _first_text_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
     specs = [(base, path)] if base else []
     for _, content in skill_files(git, specs, view.history.former_names()).values():
@@ -325,25 +325,27 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     return approved
 
 
-def _base_commit(git: Git, view: Topics, name: str) -> str | None:
+def _first_text_commit(git: Git, view: Topics, name: str) -> str | None:
     """Return the commit of the first text of a waiting version; None if git cannot tell.
 
     A commit that restored a version is skipped, because the approved text may have been another.
     """
-    commits = (commit for commit, _ in _arrivals(git, view, name))
+    commits = (commit for commit, _ in _commits_into_proposed(git, view, name))
     return next((f"{c.sha}^" for c in commits if c.step and c.step != FORGET), None)
 
 
 def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
     """Return the reverted approval that makes a version wait again; None without one."""
     if waiting := waiting_version(view, name):
-        commit, previous = next(_arrivals(git, view, waiting.name), (None, None))
+        commit, previous = next(_commits_into_proposed(git, view, waiting.name), (None, None))
         if commit and not commit.step and previous and previous.step == next_version.APPROVE:
             return previous.sha
     return None
 
 
-def _arrivals(git: Git, view: Topics, name: str) -> Iterator[tuple[Commit, Commit | None]]:
+def _commits_into_proposed(
+    git: Git, view: Topics, name: str
+) -> Iterator[tuple[Commit, Commit | None]]:
     """Yield the commits that brought a version into proposed/, each with the commit before.
 
     The newest comes first.

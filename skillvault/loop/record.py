@@ -43,7 +43,7 @@ class Intake(Struct, frozen=True):
     wait_reason: str = ""
 
 
-def intake_of(
+def choose_intake(
     inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
     """Return the inbox files that are complete, or that were incomplete for too long."""

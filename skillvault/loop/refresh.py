@@ -21,7 +21,7 @@ from skillvault.learning.refresh import (
     rewrite_change,
     withdrawal_change,
 )
-from skillvault.loop.managed_skills import find_sources, is_edited, is_restored, references
+from skillvault.loop.managed_skills import is_edited, is_restored, references, sources_of_skill
 from skillvault.loop.run import Run, perform_due
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
@@ -69,7 +69,7 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
 def _plan_refresh(run: Run, findings: Findings, existing: ExistingSkill) -> SkillRefresh | None:
     name = existing.skill.name if existing.skill else ""
     folders = (folder for folder in existing.others if not is_edited(run, folder.partition("/")[2]))
-    sources = find_sources(run, findings.account.outcomes, name)
+    sources = sources_of_skill(run, findings.account.outcomes, name)
     return find_refresh(findings, replace(existing, others=tuple(folders)), sources, run.policy)
 
 

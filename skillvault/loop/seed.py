@@ -33,7 +33,7 @@ from skillvault.loop.evaluate import domain_facts
 from skillvault.loop.judging.questions import RewritableText
 from skillvault.loop.managed_skills import is_mergeable, references
 from skillvault.loop.merge import session_changes
-from skillvault.loop.next_versions import with_version, with_waiting_account
+from skillvault.loop.next_versions import refs_with_version, with_waiting_account
 from skillvault.loop.promote import material_of_evaluations, material_pages, skill_changes
 from skillvault.loop.run import Run
 from skillvault.model.brief import Agreement, Draft, Findings, Period
@@ -186,7 +186,7 @@ def _outcome_materials(
     evaluations = run.view.evaluations.get_many(ids)
     tasks = run.view.recommendations.tasks(outcomes.values())
     refs = [Ref("evaluation", name) for name in evaluated_ids]
-    skills, rejections = _skills_of(run, refs), _rejections_of(run, refs)
+    skills, rejections = _skills_of_outcomes(run, refs), _rejections_of_outcomes(run, refs)
     warning = next((s.name for s in skills.values() if s.kind == "warning"), None)
     warnings = (r for r in rejections.values() if r.target.startswith("skill:warning-"))
     warning_rejection = next(warnings, None)
@@ -210,7 +210,7 @@ def _outcome_materials(
             warning = warning or "a skill that is about to be made"
 
 
-def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
+def _skills_of_outcomes(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
     """Return outcome -> the skill that was made of it or mentions it, even without a link."""
     pairs = [
         pair for step in _MAKING_STEPS for pair in run.view.history.targets_of(step, "skill", refs)
@@ -222,7 +222,7 @@ def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
     return {source: skills[name] for source, name in sorted(pairs) if name in skills}
 
 
-def _rejections_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Rejection]:
+def _rejections_of_outcomes(run: Run, refs: Sequence[Ref]) -> Mapping[str, Rejection]:
     return {
         ref.id: rejection
         for step in _MAKING_STEPS
@@ -306,7 +306,7 @@ def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
     sources = [Ref("evaluation", outcome) for outcome in ids]
     products = run.view.history.targets_of(GENERATE, "skill", sources)
     linked_ids = {source for source, target in products if target == name}
-    for ref in with_version(run.view, name):
+    for ref in refs_with_version(run.view, name):
         linked_ids |= run.view.links.sources_among(sources, ref)
     return linked_ids
 

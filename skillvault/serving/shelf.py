@@ -24,7 +24,7 @@ from skillvault.learning.effect import verdict as effect
 from skillvault.learning.recommend import recommend, relevance, render, shelf
 from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
-from skillvault.loop.effects import Uses, load_assessed
+from skillvault.loop.effects import Uses, load_assessed_skill
 from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import TASKS
 from skillvault.model import decision_outcomes
@@ -543,7 +543,7 @@ def _assess_skill(
     layer_row = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)
     (*_, row) = [layer_row, *head.skills.statuses([skill.name])]
     at = clock(head, skill.domain, now, rules_of(head.policy)) or now
-    return load_assessed(head, row, evidence, at)
+    return load_assessed_skill(head, row, evidence, at)
 
 
 def _proven_date(head: Topics, skill: Skill) -> datetime | None:

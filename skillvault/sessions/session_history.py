@@ -77,11 +77,11 @@ class KnownTexts(Struct):
 
     def without_repeats(self, answer: "Selection") -> "Selection":
         """Return an answer without known facts; a known skill is only named."""
-        skills = tuple(self._unread(skill) for skill in answer.recommended)
+        skills = tuple(self._without_read_lines(skill) for skill in answer.recommended)
         facts = tuple(fact for fact in answer.facts if f"{fact.id} {fact.blob}" not in self.facts)
         return replace(answer, recommended=skills, facts=facts)
 
-    def _unread(self, skill: "ServedSkill") -> "ServedSkill":
+    def _without_read_lines(self, skill: "ServedSkill") -> "ServedSkill":
         """Return a skill with the lines of its text that the agent has not read."""
         known_skill = self.skills.get(skill.name)
         if known_skill is None or not known_skill.blob or known_skill.blob != skill.blob:

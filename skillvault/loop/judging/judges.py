@@ -94,7 +94,7 @@ def calibration_of(head: Topics, name: str, domain: str) -> Calibration | None:
     return calibration(evaluations, head.outcomes.get_many(e.id for e in evaluations))
 
 
-def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
+def judge_for_case(judge: Judge, case: Case, provider: str) -> Judge:
     """Return the judge of an outcome; Claude is not asked if the outcome teaches nothing.
 
     Earlier answers always count. A verdict stays blind: its question never shows the result.
@@ -111,7 +111,7 @@ def accuracy_of(judge: Judge, head: Topics) -> Accuracy | None:
     return accuracy(head.evaluations.agreements(judge.info))
 
 
-def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
+def collecting_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
     """Return a judge that collects its questions for a batch; None if it needs no batch."""
     if store.head().policy.judge.provider != "claude":
         return None
@@ -119,7 +119,7 @@ def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | Non
 
 
 @contextmanager
-def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
+def batch_questions(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
     """Collect the replies of ended batches before a run; send `unasked` questions after it."""
     policy = run.policy.judge
     if policy.provider != "claude":

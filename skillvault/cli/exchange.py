@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -342,19 +341,11 @@ _COLUMN_WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, 
 _MIN_BAR_BYTES = 8 << 20  # bytes of transcripts that are worth a progress bar
 
 
-def import_transcripts(
-    vault: Vault,
-    client: str,
-    paths: Sequence[Path],
-    *,
-    domain: str | None,
-    trust: Trust,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
+def _import_transcripts(
+    options: WriteOptions, client: str, paths: Sequence[Path], domain: str | None, trust: Trust
 ) -> None:
     """Import transcripts, and print the result like that of any import."""
-    is_table = dry and not as_data
+    vault, is_table = options.open_vault(), options.dry and not options.as_data
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
     with _progress_bar(sum(file.stat().st_size for file in transcript_files(paths))) as advance:
@@ -363,8 +354,7 @@ def import_transcripts(
             paths,
             domain=domain,
             trust=trust,
-            now=now,
-            dry=dry,
+            **options.keywords,
             advance=advance,
             on_outcomes=_print_rows if is_table else None,
         )
@@ -375,7 +365,7 @@ def import_transcripts(
         say(make_printable(sentence))
     if is_table:
         report.done = []  # the table lists the outcomes already
-    end_intake(vault, report, dry=dry, as_data=as_data)
+    end_intake(vault, report, options)
 
 
 def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
@@ -461,23 +451,15 @@ def import_(
         raise UsageError("--decision is for test reports; write junit or ctrf")
     if trust != "local" and format_name not in CLIENTS:
         raise UsageError("--trust is for transcripts; drop a file into inbox/untrusted/ instead")
-    vault = options.open_vault()
     if format_name in CLIENTS:
-        import_transcripts(
-            vault,
-            format_name,
-            files,
-            domain=domain,
-            trust=trust,
-            **options.keywords,
-            as_data=options.as_data,
-        )
+        _import_transcripts(options, format_name, files, domain, trust)
         return
+    vault = options.open_vault()
     if format_name != _SKILLS_FORMAT:
         report = vault.import_files(
             format_name, files, domain=domain, decision=decision, **options.keywords, track=track
         )
-        end_intake(vault, report, dry=options.dry, as_data=options.as_data)
+        end_intake(vault, report, options)
         return
     install_report = InstallReport()
     for path in files:

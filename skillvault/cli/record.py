@@ -242,7 +242,7 @@ def close(
         _close_quietly(vault, decision, closing, **options.keywords)
         sys.exit(code)
     report = vault.close(decision, closing, **options.keywords)
-    end_intake(vault, report, dry=options.dry, as_data=options.as_data)
+    end_intake(vault, report, options)
 
 
 def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches: bool) -> str:
@@ -340,7 +340,7 @@ def record(
     outcome = input_file(file or "-")
     vault = options.open_vault()
     report = vault.record([outcome], **options.keywords, track=track)
-    end_intake(vault, report, dry=options.dry, as_data=options.as_data)
+    end_intake(vault, report, options)
 
 
 def _record_failure(
@@ -353,4 +353,4 @@ def _record_failure(
     domain = domain or choose_domain(vault.shelf, Path.cwd())
     outcome = outcome_of_failure(deed, reason, domain, at, remedy=remedy)
     report = vault.record(outcome, **options.keywords)
-    end_intake(vault, report, dry=options.dry, as_data=options.as_data)
+    end_intake(vault, report, options)

@@ -100,12 +100,11 @@ def print_recomputed(report: Report) -> None:
     """Print the commit of a recount: a line for the commit, and one for each further change."""
     if not report.done:
         echo("nothing changes")
-    if report.done and not report.done[0].commit:
-        for done in report.done:
-            print_done(done)
-        return
     for number, done in enumerate(report.done):
-        echo(f"  {done.change.headline}" if number else f"{str(done.commit)[:10]} {done.subject}")
+        if number and done.commit:
+            echo(f"  {done.change.headline}")
+        else:
+            print_done(done)
 
 
 def print_committed(vault: Vault, path: str) -> None:
@@ -208,12 +207,12 @@ def pack(vault: Vault) -> None:
         say(f"the repository was not packed ({error}); the next run tries again")
 
 
-def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> None:
+def end_intake(vault: Vault, report: Report, options: WriteOptions) -> None:
     """Print the recorded outcomes; exit with 1 if a file was refused."""
-    if not dry:
+    if not options.dry:
         pack(vault)
-    _print_intake(vault, report, dry=dry, as_data=as_data)
-    if not (dry or as_data):
+    _print_intake(vault, report, options)
+    if not (options.dry or options.as_data):
         ask_for_lesson(vault, report)
     if report.quarantined:
         sys.exit(1)
@@ -221,8 +220,7 @@ def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> Non
 
 def ask_for_lesson(vault: Vault, report: Report) -> None:
     """Say on stderr how to add a lesson, if a recorded outcome failed without one."""
-    ids = [ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"]
-    failures = vault.store.head().outcomes.failures_without_lesson(ids)
+    failures = vault.store.head().outcomes.failures_without_lesson(_outcome_ids(report))
     if not failures:
         return
     outcome = failures[-1]
@@ -232,18 +230,6 @@ def ask_for_lesson(vault: Vault, report: Report) -> None:
     subject = f"{len(failures)} outcomes failed" if len(failures) > 1 else "it failed"
     hint = " of the latest" if len(failures) > 1 else ""
     say(f"{subject}; to add the lesson{hint}: `{shlex.join(words)} --lesson TEXT`")
-
-
-def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
-    """Print the rest of a session's report; exit with 1 if the session was refused."""
-    if not dry:
-        pack(vault)
-    print_refused(report)
-    print_waiting(report.waiting)
-    _print_proposed(report)
-    _print_rejected(vault, report, verbose=dry)
-    if report.quarantined:
-        sys.exit(1)
 
 
 def _print_proposed(report: Report) -> None:
@@ -256,11 +242,9 @@ def _print_proposed(report: Report) -> None:
             say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
 
 
-def _print_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> None:
-    outcome_ids = [
-        ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"
-    ]
-    if as_data:
+def _print_intake(vault: Vault, report: Report, options: WriteOptions) -> None:
+    outcome_ids = _outcome_ids(report)
+    if options.as_data:
         rows = [{"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined]
         print_json({"recorded": outcome_ids, "known": len(report.known), "quarantined": rows})
         return
@@ -268,14 +252,19 @@ def _print_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> 
         print_done(done)
     print_refused(report)
     print_waiting(report.waiting)
-    _print_rejected(vault, report, verbose=dry)
+    _print_rejected(vault, report, verbose=options.dry)
     if report.known and not outcome_ids:
         count = len(report.known)
         outcomes = "this outcome is" if count == 1 else f"all {count} outcomes are"
         echo(f"nothing new: {outcomes} known already")
-    elif outcome_ids and not dry:
+    elif outcome_ids and not options.dry:
         note = f", {len(report.known)} known already" if report.known else ""
         say(f"{len(outcome_ids)} recorded{note}; next: skillvault run")
+
+
+def _outcome_ids(report: Report) -> list[str]:
+    refs = (ref for done in report.done for ref in done.change.targets)
+    return [ref.id for ref in refs if ref.kind == "outcome"]
 
 
 @click.command()
@@ -372,4 +361,11 @@ def distill(session: str, domain: str | None, options: WriteOptions) -> None:
     ):
         _, answers = vault.why_not(name)
         echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")
-    end_distilling(vault, report, dry=options.dry)
+    if not options.dry:
+        pack(vault)
+    print_refused(report)
+    print_waiting(report.waiting)
+    _print_proposed(report)
+    _print_rejected(vault, report, verbose=options.dry)
+    if report.quarantined:
+        sys.exit(1)

@@ -4,6 +4,7 @@ Decisions about skills are in `review/curate.py`; here they are called and print
 """
 
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,7 @@ def list_(
             raise UsageError(f"{shelf}/ is not a layer; remove --layers, --tag, --role and --stage")
         _list_layers(
             open_vault(vault_path),
-            _skill_filter(tags, role, stage),
+            partial(_matches, tags, role, stage),
             as_data=as_data,
             shows_all=layers,
         )
@@ -102,19 +103,13 @@ def _say_clocks(run: Run, domains: Collection[str | None]) -> None:
             say(f"dates of {name} are on its own clock, now {time:%Y-%m-%d}: its latest outcome")
 
 
-def _skill_filter(
-    tags: tuple[str, ...], role: str | None, stage: str | None
-) -> Callable[[Skill], bool]:
-    """Return a test for skills with one of these tags, this role and this stage."""
-
-    def matches(candidate: Skill) -> bool:
-        return (
-            (not tags or not set(tags).isdisjoint(candidate.tags))
-            and (role is None or role in candidate.roles)
-            and (stage is None or stage in candidate.stages)
-        )
-
-    return matches
+def _matches(tags: tuple[str, ...], role: str | None, stage: str | None, candidate: Skill) -> bool:
+    """Return True for a skill with one of these tags, this role and this stage."""
+    return (
+        (not tags or not set(tags).isdisjoint(candidate.tags))
+        and (role is None or role in candidate.roles)
+        and (stage is None or stage in candidate.stages)
+    )
 
 
 def _list_layers(

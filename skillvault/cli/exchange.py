@@ -7,8 +7,7 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,6 +23,7 @@ from skillvault.cli.options import (
     json_option,
     open_vault,
     print_json,
+    progress_bar,
     say,
     track,
     vault_option,
@@ -348,14 +348,16 @@ def _import_transcripts(
     vault, is_table = options.open_vault(), options.dry and not options.as_data
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
-    with _progress_bar(sum(file.stat().st_size for file in transcript_files(paths))) as advance:
+    size = sum(file.stat().st_size for file in transcript_files(paths))
+    is_short = size < _MIN_BAR_BYTES
+    with progress_bar("Reading transcripts", length=size, is_short=is_short) as bar:
         report, transcripts = vault.import_transcripts(
             client,
             paths,
             domain=domain,
             trust=trust,
             **options.keywords,
-            advance=advance,
+            advance=bar.update,
             on_outcomes=_print_rows if is_table else None,
         )
     for kind, count in sorted(transcripts.unread.items()):
@@ -382,20 +384,6 @@ def _row(*values: str) -> str:
     )
     columns = (f"{cell:{width}}" for cell, width in zip(cells, _COLUMN_WIDTHS, strict=True))
     return make_printable("  ".join(columns)).rstrip()
-
-
-@contextmanager
-def _progress_bar(size: int) -> Iterator[Callable[[int], object]]:
-    """Show a progress bar on stderr for many bytes in a terminal."""
-    if size < _MIN_BAR_BYTES:
-        yield int
-        return
-    from rich import console, progress  # noqa: PLC0415 (only long work pays for rich)
-
-    screen = console.Console(stderr=True)
-    with progress.Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("reading transcripts", total=size)
-        yield lambda count: bar.advance(task, count)
 
 
 _SKILLS_FORMAT = "skills"

@@ -264,13 +264,16 @@ def input_file(file: str) -> tuple[str, bytes]:
     return f"stdin.{ending}", data
 
 
-def track(items: Sequence[Any], description: str) -> Iterable[Any]:
-    """Show a progress bar on stderr for long work in a terminal."""
-    if len(items) < _MIN_BAR_ITEMS:
-        return items
-    from rich import console, progress  # noqa: PLC0415 (only long work pays for rich)
+def track(items: Sequence[Any], description: str) -> Iterator[Any]:
+    """Show a progress bar for many items of work."""
+    with progress_bar(description, iterable=items, is_short=len(items) < _MIN_BAR_ITEMS) as bar:
+        yield from bar
 
-    screen = console.Console(stderr=True)
-    return progress.track(
-        items, description, console=screen, transient=True, disable=not screen.is_terminal
-    )
+
+def progress_bar(label: str, *, is_short: bool = False, **work: Any) -> Any:
+    """Return a progress bar on stderr; a bar for short work, or without a terminal, is hidden.
+
+    `work` is an `iterable`, or a `length` that `update` counts.
+    """
+    is_hidden = is_short or not sys.stderr.isatty()
+    return click.progressbar(**work, label=f"{label:20}", file=sys.stderr, hidden=is_hidden)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from skillvault.api import Vault
-from skillvault.cli.options import echo, say
+from skillvault.cli.options import echo, progress_bar, say
 from skillvault.cli.setup import setup
 from skillvault.clients.hook_client import own_vault_path
 from skillvault.inspect.first_look import FirstLook, Moment, Takeaway, format_times, take_first_look
@@ -106,7 +106,7 @@ def _import_and_learn(vault: Vault, groups: Sequence[TranscriptFolder]) -> None:
     for group in groups:
         files = group.files[:_MAX_TRANSCRIPTS]
         size = sum(path.stat().st_size for path in files)
-        with _progress_bar(f"Reading {_CLIENT_NAMES[group.client]}", length=size) as bar:
+        with progress_bar(f"Reading {_CLIENT_NAMES[group.client]}", length=size) as bar:
             report, _ = vault.import_transcripts(
                 group.client, files, domain=CODING, advance=bar.update
             )
@@ -115,18 +115,12 @@ def _import_and_learn(vault: Vault, groups: Sequence[TranscriptFolder]) -> None:
     vault.run(track=_track_evaluation)
 
 
-def _progress_bar(label: str, **keywords: Any) -> Any:
-    return click.progressbar(
-        **keywords, label=f"{label:20}", file=sys.stderr, hidden=not sys.stderr.isatty()
-    )
-
-
 def _track_evaluation(items: Sequence[Any], description: str) -> Iterator[Any]:
     """Show the progress of the longest step alone, so that one bar follows that of reading."""
     if not description.startswith("evaluating"):
         yield from items
         return
-    with _progress_bar("Learning", iterable=items) as bar:
+    with progress_bar("Learning", iterable=items) as bar:
         yield from bar
 
 

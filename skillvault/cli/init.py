@@ -16,6 +16,7 @@ from skillvault.cli.options import (
     VaultPath,
     choose_vault,
     echo,
+    list_some,
     now_option,
     open_vault,
     print_json,
@@ -68,9 +69,7 @@ def _preview_upgrade(vault: Vault, *, as_data: bool) -> None:
         for ref in result.change.targets:
             refs.setdefault((result.change.step, ref.kind), []).append(ref.id)
     for (step, kind), names in refs.items():
-        remainder = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        count = pluralize(len(names), kind)
-        echo(f"{step:9} {count}: {', '.join(sorted(names)[:3])}{remainder}")
+        echo(f"{step:9} {pluralize(len(names), kind)}: {list_some(sorted(names), 3)}")
     if refs:
         say("`skillvault run --upgrade` makes one commit of it, which you can read and revert")
     else:

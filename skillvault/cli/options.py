@@ -27,7 +27,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _ALLOWED_YEARS = (1970, 9000)  # years of which expiry dates are still valid
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _MAX_UNITS = 10_000  # the most hours, days or weeks of a span of time
-MAX_LISTED = 10  # skills, above which they are counted and not printed one by one
+MAX_LISTED = 10  # items that are printed one by one; more are counted
 _MIN_BAR_ITEMS = 200  # items of work that are worth a progress bar
 
 
@@ -55,6 +55,12 @@ def echo_diff(lines: Iterable[str]) -> None:
     """Print the lines of a diff, each in the color of its kind."""
     for line in lines:
         echo(line, color=next((hue for sign, hue in _DIFF_COLORS if line.startswith(sign)), None))
+
+
+def list_some(items: Sequence[str], limit: int = MAX_LISTED) -> str:
+    """Join the first items by commas, and count the others."""
+    remainder = f" and {len(items) - limit} more" if len(items) > limit else ""
+    return f"{', '.join(items[:limit])}{remainder}"
 
 
 def say(message: str) -> None:

@@ -12,7 +12,16 @@ import click
 from skillvault import api
 from skillvault.api import Vault, question
 from skillvault.cli.hook import ask_in_background
-from skillvault.cli.options import WriteOptions, echo, print_json, say, track, write_options
+from skillvault.cli.options import (
+    MAX_LISTED,
+    WriteOptions,
+    echo,
+    list_some,
+    print_json,
+    say,
+    track,
+    write_options,
+)
 from skillvault.inspect import lookup
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.registry import STEPS
@@ -20,11 +29,11 @@ from skillvault.loop.run import ChangeResult, Report, WaitingItem, count_results
 from skillvault.model.change import Change
 from skillvault.model.errors import GitError, UnavailableError, UsageError
 from skillvault.model.records import Link, Record, Ref, Skill
+from skillvault.model.text.text import pluralize
 from skillvault.vault.commit import pack as packing
 from skillvault.vault.files import layout
 
 _REMOVALS_FILE = "noted-removals"  # the file of the removals that a clone has printed
-_MAX_LISTED = 10  # the most paths of a change that a dry run lists
 
 
 def run_shape(report: Report) -> dict[str, Any]:
@@ -56,9 +65,7 @@ def print_sides(vault: Vault, ref: Ref) -> None:
     evidence = lookup.both_sides(question(vault).view, ref)
     for word, ids in (("for", evidence.supporting), ("against", evidence.against)):
         if ids:
-            remainder = f" and {len(ids) - _MAX_LISTED} more" if len(ids) > _MAX_LISTED else ""
-            runs = f"{len(ids)} run{'s' * (len(ids) > 1)}"
-            say(f"{word} it: {runs}: {', '.join(ids[:_MAX_LISTED])}{remainder}")
+            say(f"{word} it: {pluralize(len(ids), 'run')}: {list_some(ids)}")
 
 
 def print_done(result: ChangeResult) -> None:
@@ -82,9 +89,9 @@ def _preview(change: Change) -> str:
     lines = [f"would commit: {change.headline}"]
     lines += textwrap.indent(change.reason.strip(), "  ").splitlines()
     paths = [f"  + {_write_line(record)}" for record in change.writes]
-    lines += paths[:_MAX_LISTED]
-    if len(paths) > _MAX_LISTED:
-        lines.append(f"  + {len(paths) - _MAX_LISTED} more")
+    lines += paths[:MAX_LISTED]
+    if len(paths) > MAX_LISTED:
+        lines.append(f"  + {len(paths) - MAX_LISTED} more")
     texts = [record.body for record in change.writes if isinstance(record, Skill)]
     lines += textwrap.indent("\n\n".join(texts), "    | ", lambda _: True).splitlines()
     return "\n".join(line.rstrip() for line in lines)
@@ -157,8 +164,7 @@ def print_waiting(entries: Sequence[WaitingItem]) -> None:
     for entry in entries:
         paths_by_reason.setdefault(entry.reason, []).append(entry.path)
     for reason, paths in paths_by_reason.items():
-        names = paths if len(paths) <= _MAX_LISTED else [f"{paths[0]} and {len(paths) - 1} more"]
-        for name in names:
+        for name in paths if len(paths) <= MAX_LISTED else [list_some(paths, 1)]:
             say(f"waiting: {name}: {reason}")
 
 
@@ -182,8 +188,7 @@ def _print_rejected(vault: Vault, report: Report, *, verbose: bool) -> None:
             reason = f": {rejection.reason}" if rejection.reason else ""
             by_commit.setdefault((rejection.commit, reason), []).append(rejection.target)
     for (commit, reason), targets in by_commit.items():
-        remainder = f" and {len(targets) - 1} more" if len(targets) > 1 else ""
-        sentence = f"not made again: {targets[0]}{remainder}, made in {commit[:10]}"
+        sentence = f"not made again: {list_some(targets, 1)}, made in {commit[:10]}"
         say(f"{sentence}, was removed by a person{reason}")
 
 

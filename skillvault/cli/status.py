@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillvault.api import Vault, question
-from skillvault.cli.options import echo, open_vault, print_json, read_options, say
+from skillvault.cli.options import echo, list_some, open_vault, print_json, read_options, say
 from skillvault.inspect import status as overview
 from skillvault.learning.effect import verdict
 from skillvault.loop.judging.judges import calibration_of
@@ -254,7 +254,7 @@ def _skill_part(row: dict[str, Any]) -> str:
     return f"{exposure}, applied ({row['match']}, {row['confidence']:.2f}){quote}"
 
 
-_MAX_LISTED = 3  # edited files that are named
+_MAX_EDITED_FILES = 3  # that are named
 
 
 @click.command()
@@ -277,13 +277,8 @@ def status(vault_path: Path | None, as_data: bool) -> None:
         limits = _limits_text(untrusted_counts)
         echo(f"until tomorrow (UTC): {limits}; raise it in vault.yaml, or wait")
     if state.edited:
-        files = ", ".join(state.edited[:_MAX_LISTED])
-        remainder = (
-            f" and {len(state.edited) - _MAX_LISTED} more"
-            if len(state.edited) > _MAX_LISTED
-            else ""
-        )
-        echo(f"edited and not committed, so changes to it wait: {files}{remainder}", color="yellow")
+        files = list_some(state.edited, _MAX_EDITED_FILES)
+        echo(f"edited and not committed, so changes to it wait: {files}", color="yellow")
     _print_judge(state.judge)
     for reason, names in vault.inbox.obstacles().items():
         echo(f"left in inbox/: {make_printable(', '.join(names))}: {reason}")

@@ -6,6 +6,7 @@ a formula, see `learning/effect/`.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from msgspec.structs import replace
@@ -13,8 +14,7 @@ from msgspec.structs import replace
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.assess import AssessedSkill
 from skillvault.learning.contrast import episodes
-from skillvault.learning.effect import detect, estimate, mentions
-from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect import detect, estimate, mentions, verdict
 from skillvault.learning.effect.lift import Observation, Offer, Sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.expire import lifetime, time_of
@@ -70,17 +70,6 @@ class Uses:
             self._names = names, mentions.by_first_word(names)
         return self._names[1]
 
-    def text_reader(self, head: Topics) -> "detect.ReadText":
-        """Return a function that reads the text of a skill's version, from git or a layer."""
-
-        def read_text(name: str, blob: str) -> str:
-            layered = head.layers.of_name(name)
-            if layered is not None and layered.blob == blob:
-                return layered.skill.body
-            return head.skills.read_body(name, blob)
-
-        return read_text
-
     def _follow_uses(self, head: Staging) -> None:
         new_names = head.due.keys(NAMES)
         mentioning: Iterable[str] = ()
@@ -89,13 +78,10 @@ class Uses:
         due_ids = sorted({*head.due.keys(USES), *mentioning})
         head.due.mark_done(NAMES, new_names)
         names = self.skill_names(head) if due_ids else {}
-        read_text = self.text_reader(head)
         for start in range(0, len(due_ids), _PAGE_SIZE):
             page = due_ids[start : start + _PAGE_SIZE]
             outcomes = head.outcomes.get_many(page).values()
-            rows = [
-                row for outcome in outcomes for row in _find_uses(head, outcome, names, read_text)
-            ]
+            rows = [row for outcome in outcomes for row in _find_uses(head, outcome, names)]
             head.uses.keep(page, rows)
             head.due.mark_done(USES, page)
 
@@ -166,21 +152,30 @@ class Uses:
             new_evidence = None
             if evidence.has_decisions:
                 own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]
-                new_evidence = effect.with_lifts(evidence, own_lifts)
+                new_evidence = verdict.with_lifts(evidence, own_lifts)
             if name in counts or stored.get(name) != new_evidence:
                 changes.append((name, new_evidence))
         head.uses.keep_evidence(changes, {name: c.last for name, c in counts.items()})
 
 
+def read_version(head: Topics, name: str, blob: str) -> str:
+    """Return the text of a skill's version, from git or from a layer."""
+    layered = head.layers.of_name(name)
+    if layered is not None and layered.blob == blob:
+        return layered.skill.body
+    return head.skills.read_body(name, blob)
+
+
 def _find_uses(
-    head: Topics, outcome: Outcome, names: Mapping[str, Iterable[str]], read_text: "detect.ReadText"
+    head: Topics, outcome: Outcome, names: Mapping[str, Iterable[str]]
 ) -> Iterator[SkillUse]:
     decision = outcome.decision.id
     receipts = head.recommendations.by_decision(decision) if decision else []
     claims = head.outcomes.ends(decision) if decision and receipts else []
+    read_text = partial(read_version, head)
     for use in detect.detected_uses(outcome, receipts, names, read_text, ends=claims):
-        match = (use.match, use.confidence, use.quote, use.offer)
-        yield SkillUse(outcome.id, use.skill, micros(use.made), *match)
+        details = (use.match, use.confidence, use.quote, use.offer)
+        yield SkillUse(outcome.id, use.skill, micros(use.made), *details)
 
 
 def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
@@ -290,22 +285,22 @@ def _count_skill(head: Topics, name: str, merged_names: Sequence[str]) -> UseCou
     last = "" if merged_names else head.uses.last_counted(name)
     if stored_evidence := head.uses.evidence_of(name, Evidence) if last else None:
         decisions = _closed_decisions(head, [name], last)
-        if evidence := effect.evidence_with_later(stored_evidence, decisions, starts, trial=trial):
+        if evidence := verdict.evidence_with_later(stored_evidence, decisions, starts, trial=trial):
             return UseCounts(evidence, max([last, *(decision.outcome for decision in decisions)]))
     decisions = _closed_decisions(head, [name, *merged_names])
-    evidence = effect.evidence_by_version(decisions, starts, trial=trial)
+    evidence = verdict.evidence_by_version(decisions, starts, trial=trial)
     last = "" if merged_names else max((decision.outcome for decision in decisions), default="")
     return UseCounts(evidence, last)
 
 
 def _closed_decisions(
     head: Topics, skills: Iterable[str], last_id: str = ""
-) -> list["effect.ClosedDecision"]:
+) -> list["verdict.ClosedDecision"]:
     rows = head.uses.by_skill(skills, last_id)
     # A bulk counts as one look when it is complete, not each of its full commits.
     bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, BATCH)
     return [
-        effect.ClosedDecision(
+        verdict.ClosedDecision(
             outcome=row.outcome,
             at=moment(row.at),
             status=row.status,

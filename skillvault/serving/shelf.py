@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -24,7 +24,7 @@ from skillvault.learning.effect import verdict as effect
 from skillvault.learning.recommend import recommend, relevance, render, shelf
 from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
-from skillvault.loop.effects import Uses, load_assessed_skill
+from skillvault.loop.effects import Uses, load_assessed_skill, read_version
 from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import TASKS
 from skillvault.model import decision_outcomes
@@ -344,7 +344,7 @@ class Shelf:
                 "this decision; pass the decision.id of one"
             )
         name = next(iter(groups)) if agent is None else agent
-        names, reads = self.uses.skill_names(head), self.uses.text_reader(head)
+        names, reads = self.uses.skill_names(head), partial(read_version, head)
         results = [o for o in outcomes if o.source.agent == name]
         uses = [
             u for o in results for u in detect.detected_uses(o, offers, names, reads, ends=claims)

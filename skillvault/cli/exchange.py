@@ -46,6 +46,15 @@ from skillvault.serving.exporting import ExportReport
 from skillvault.sessions.transcripts import CLIENTS, transcript_files
 from skillvault.vault.files.arrival import make_printable
 
+_EXPORT_FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
+_COLUMN_WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, task
+_MIN_BAR_BYTES = 8 << 20  # bytes of transcripts that are worth a progress bar
+_SKILLS_FORMAT = "skills"
+_REPORT_FORMATS = ("ctrf", "junit")
+
+
+# ── install ──────────────────────────────────────────────────────────────────────────
+
 
 @click.command()
 @click.argument("source", required=False)
@@ -275,14 +284,14 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
     return {"installed": rows, "rules": rules, "passages": passages, "facts": facts, **plain}
 
 
-_FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
+# ── export ───────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
 @click.option(
     "--to",
     required=True,
-    type=click.Choice(_FORMATS),
+    type=click.Choice(_EXPORT_FORMATS),
     help="Write the files that this program reads.",
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
@@ -337,57 +346,7 @@ def _print_export(report: ExportReport, *, dry: bool) -> None:
     )
 
 
-_COLUMN_WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, task
-_MIN_BAR_BYTES = 8 << 20  # bytes of transcripts that are worth a progress bar
-
-
-def _import_transcripts(
-    options: WriteOptions, client: str, paths: Sequence[Path], domain: str | None, trust: Trust
-) -> None:
-    """Import transcripts, and print the result like that of any import."""
-    vault, is_table = options.open_vault(), options.dry and not options.as_data
-    if is_table:
-        echo(_row("made at", "status", "seen by", "action", "task"))
-    size = sum(file.stat().st_size for file in transcript_files(paths))
-    is_short = size < _MIN_BAR_BYTES
-    with progress_bar("Reading transcripts", length=size, is_short=is_short) as bar:
-        report, transcripts = vault.import_transcripts(
-            client,
-            paths,
-            domain=domain,
-            trust=trust,
-            **options.keywords,
-            advance=bar.update,
-            on_outcomes=_print_rows if is_table else None,
-        )
-    for kind, count in sorted(transcripts.unread.items()):
-        lines = f"{count} line{'s were' if count > 1 else ' was'}"
-        say(make_printable(f"{lines} not understood: {kind}; the rest was read"))
-    for sentence in sorted(transcripts.versions):
-        say(make_printable(sentence))
-    if is_table:
-        report.done = []  # the table lists the outcomes already
-    end_intake(vault, report, options)
-
-
-def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
-    for outcome in outcomes:
-        decision, result = outcome["decision"], outcome["result"]
-        made_at = decision.get("made_at", outcome["occurred_at"])
-        observer = result.get("observed_by", "nobody")
-        echo(_row(made_at, result["status"], observer, decision["action"], decision["task"]))
-
-
-def _row(*values: str) -> str:
-    cells = (
-        shorten(flatten(value), width) for value, width in zip(values, _COLUMN_WIDTHS, strict=True)
-    )
-    columns = (f"{cell:{width}}" for cell, width in zip(cells, _COLUMN_WIDTHS, strict=True))
-    return make_printable("  ".join(columns)).rstrip()
-
-
-_SKILLS_FORMAT = "skills"
-_REPORT_FORMATS = ("ctrf", "junit")
+# ── import ───────────────────────────────────────────────────────────────────────────
 
 
 @click.command("import")
@@ -458,6 +417,54 @@ def import_(
         pack(vault)
     origin = str(files[0]) if len(files) == 1 else ""
     print_report(install_report, origin, as_data=options.as_data, dry=options.dry, verbose=verbose)
+
+
+def _import_transcripts(
+    options: WriteOptions, client: str, paths: Sequence[Path], domain: str | None, trust: Trust
+) -> None:
+    """Import transcripts, and print the result like that of any import."""
+    vault, is_table = options.open_vault(), options.dry and not options.as_data
+    if is_table:
+        echo(_row("made at", "status", "seen by", "action", "task"))
+    size = sum(file.stat().st_size for file in transcript_files(paths))
+    is_short = size < _MIN_BAR_BYTES
+    with progress_bar("Reading transcripts", length=size, is_short=is_short) as bar:
+        report, transcripts = vault.import_transcripts(
+            client,
+            paths,
+            domain=domain,
+            trust=trust,
+            **options.keywords,
+            advance=bar.update,
+            on_outcomes=_print_rows if is_table else None,
+        )
+    for kind, count in sorted(transcripts.unread.items()):
+        lines = f"{count} line{'s were' if count > 1 else ' was'}"
+        say(make_printable(f"{lines} not understood: {kind}; the rest was read"))
+    for sentence in sorted(transcripts.versions):
+        say(make_printable(sentence))
+    if is_table:
+        report.done = []  # the table lists the outcomes already
+    end_intake(vault, report, options)
+
+
+def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
+    for outcome in outcomes:
+        decision, result = outcome["decision"], outcome["result"]
+        made_at = decision.get("made_at", outcome["occurred_at"])
+        observer = result.get("observed_by", "nobody")
+        echo(_row(made_at, result["status"], observer, decision["action"], decision["task"]))
+
+
+def _row(*values: str) -> str:
+    cells = (
+        shorten(flatten(value), width) for value, width in zip(values, _COLUMN_WIDTHS, strict=True)
+    )
+    columns = (f"{cell:{width}}" for cell, width in zip(cells, _COLUMN_WIDTHS, strict=True))
+    return make_printable("  ".join(columns)).rstrip()
+
+
+# ── learn ────────────────────────────────────────────────────────────────────────────
 
 
 @click.command()

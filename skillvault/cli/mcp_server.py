@@ -52,6 +52,32 @@ from skillvault.model.text import front_matter
 from skillvault.model.text.text import shorten
 from skillvault.sessions.closing import Closing
 
+Text = Annotated[str, Field(min_length=1)]
+# Folders whose skills are not served, and the state of such a skill.
+_STATES = {"proposed": "proposed", "archive": "archived"}
+_MAX_MESSAGE_LENGTH = 2000  # characters
+_NOTIFICATIONS = "notifications/"  # the prefix of methods without an answer
+SCHEME = "skill://"
+PAGE = "SKILL.md"
+_PAGE_SIZE = 50  # skills on a page of the list
+_MAX_FILES, _MAX_BYTES = 512, 16 * 1024 * 1024  # limits for one skill
+_CACHE_MILLISECONDS = 60_000  # for which a client may cache an answer
+_INSTRUCTIONS = (
+    "What earlier work taught, from outcomes. Call `recommend` before a task and weigh what it "
+    "says; it gives no orders. Name the skills that you apply. When the task has ended, call "
+    "`record`, or `close` with what was seen."
+)
+_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_WRITES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_ADDS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+
+
+# ── results of the tools ─────────────────────────────────────────────────────────────
+
 
 class RecommendedSkill(TypedDict):
     """A skill that was recommended."""
@@ -119,9 +145,7 @@ class CommitsResult(TypedDict):
     commits: list[str]
 
 
-Text = Annotated[str, Field(min_length=1)]
-# Folders whose skills are not served, and the state of such a skill.
-_STATES = {"proposed": "proposed", "archive": "archived"}
+# ── tools ────────────────────────────────────────────────────────────────────────────
 
 
 class VaultTools:
@@ -323,64 +347,7 @@ def _commits_of(report: Report | None) -> CommitsResult:
     )
 
 
-_MAX_MESSAGE_LENGTH = 2000  # characters
-_NOTIFICATIONS = "notifications/"  # prefix of methods that need no answer
-
-
-async def _relay_messages(
-    incoming: Any, outgoing: Any, to: MemoryObjectSendStream[SessionMessage | Exception]
-) -> None:
-    """Pass messages to the server, and answer malformed messages, which the SDK drops."""
-    async with to:
-        async for item in incoming:
-            answer = _answer_malformed(item)
-            if answer is not None:
-                await outgoing.send(SessionMessage(answer))
-            elif isinstance(item, SessionMessage):
-                await to.send(item)
-
-
-def _answer_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
-    """Return the error for a malformed line; None for a message or an empty line."""
-    if isinstance(item, SessionMessage):
-        message = item.message
-        # The SDK takes a request whose id is neither number nor text for a notification.
-        is_one = not isinstance(message, JSONRPCNotification) or message.method.startswith(
-            _NOTIFICATIONS
-        )
-        return None if is_one else _message_error(INVALID_REQUEST, None)
-    if not isinstance(item, ValidationError):
-        return None
-    errors = item.errors(include_url=False)
-    line = errors[0]["input"]
-    if errors[0]["type"] != "json_invalid":
-        values = (error["input"] for error in errors if error["type"] == "missing")
-        return _message_error(INVALID_REQUEST, next(values, None))
-    return _message_error(PARSE_ERROR, _parse_json(line)) if line.strip() else None
-
-
-def _message_error(code: int, message: Any) -> JSONRPCError:
-    """Return an error about a message, with the message's id if it has one."""
-    name = message.get("id") if isinstance(message, dict) else None
-    is_usable = (isinstance(name, str) and name.isprintable()) or type(name) is int
-    content = "no JSON in UTF-8" if code == PARSE_ERROR else "no request of JSON-RPC 2.0"
-    error = ErrorData(code=code, message=f"the line holds {content}")
-    return JSONRPCError(jsonrpc="2.0", id=name if is_usable else None, error=error)
-
-
-def _parse_json(line: str) -> Any:
-    """Parse a line, even with half of a pair of surrogates; None if it is no JSON."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-
-
-SCHEME = "skill://"
-PAGE = "SKILL.md"
-_PAGE_SIZE = 50  # skills on a page of the list
-_MAX_FILES, _MAX_BYTES = 512, 16 * 1024 * 1024  # limits for one skill
-_CACHE_MILLISECONDS = 60_000  # milliseconds for which a client may cache an answer
+# ── skills as resources ──────────────────────────────────────────────────────────────
 
 
 class GetSkillParams(RequestParams):
@@ -505,18 +472,27 @@ def _result_header() -> dict[str, Any]:
     return {"resultType": "complete", "ttlMs": _CACHE_MILLISECONDS, "cacheScope": "private"}
 
 
-_INSTRUCTIONS = (
-    "What earlier work taught, from outcomes. Call `recommend` before a task and weigh what it "
-    "says; it gives no orders. Name the skills that you apply. When the task has ended, call "
-    "`record`, or `close` with what was seen."
-)
-_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-_WRITES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
-_ADDS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
+# ── the server ───────────────────────────────────────────────────────────────────────
+
+
+def server_of(vault: Vault, *, may_review: bool = False, lists_all: bool = False) -> MCPServer[Any]:
+    """Return the server of a vault; with `may_review` it can approve and reject skills.
+
+    With `lists_all` the client lists the skills itself, so that no skill can be held out.
+    """
+    server = VaultServer(LiveSkills(vault))
+    tools = VaultTools(vault, lists_all=lists_all)
+    entries: list[tuple[Callable[..., Any], ToolAnnotations]] = [
+        *((tools.recommend_tool, _WRITES), (tools.search_tool, _READS), (tools.get_tool, _READS)),
+        *((tools.record_tool, _WRITES), (tools.close_tool, _WRITES), (tools.learn_tool, _ADDS)),
+        *((tools.why_tool, _READS), (tools.status_tool, _READS)),
+        *((tools.next_question_tool, _READS), (tools.answer_tool, _ADDS)),
+    ]
+    reviews = [(tools.approve_tool, _ADDS), (tools.reject_tool, _ADDS)]
+    for tool, annotations in [*entries, *(reviews if may_review else ())]:
+        name = str(tool.__name__).removesuffix("_tool")
+        server.add_tool(_as_tool(tool), name, annotations=annotations)
+    return server
 
 
 class VaultServer(MCPServer[Any]):
@@ -584,21 +560,50 @@ class VaultServer(MCPServer[Any]):
         ]
 
 
-def server_of(vault: Vault, *, may_review: bool = False, lists_all: bool = False) -> MCPServer[Any]:
-    """Return the server of a vault; with `may_review` it can approve and reject skills.
+async def _relay_messages(
+    incoming: Any, outgoing: Any, to: MemoryObjectSendStream[SessionMessage | Exception]
+) -> None:
+    """Pass messages to the server, and answer malformed messages, which the SDK drops."""
+    async with to:
+        async for item in incoming:
+            answer = _answer_malformed(item)
+            if answer is not None:
+                await outgoing.send(SessionMessage(answer))
+            elif isinstance(item, SessionMessage):
+                await to.send(item)
 
-    With `lists_all` the client lists the skills itself, so that no skill can be held out.
-    """
-    server = VaultServer(LiveSkills(vault))
-    tools = VaultTools(vault, lists_all=lists_all)
-    entries: list[tuple[Callable[..., Any], ToolAnnotations]] = [
-        *((tools.recommend_tool, _WRITES), (tools.search_tool, _READS), (tools.get_tool, _READS)),
-        *((tools.record_tool, _WRITES), (tools.close_tool, _WRITES), (tools.learn_tool, _ADDS)),
-        *((tools.why_tool, _READS), (tools.status_tool, _READS)),
-        *((tools.next_question_tool, _READS), (tools.answer_tool, _ADDS)),
-    ]
-    reviews = [(tools.approve_tool, _ADDS), (tools.reject_tool, _ADDS)]
-    for tool, annotations in [*entries, *(reviews if may_review else ())]:
-        name = str(tool.__name__).removesuffix("_tool")
-        server.add_tool(_as_tool(tool), name, annotations=annotations)
-    return server
+
+def _answer_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
+    """Return the error for a malformed line; None for a message or an empty line."""
+    if isinstance(item, SessionMessage):
+        message = item.message
+        # The SDK takes a request whose id is neither number nor text for a notification.
+        is_one = not isinstance(message, JSONRPCNotification) or message.method.startswith(
+            _NOTIFICATIONS
+        )
+        return None if is_one else _message_error(INVALID_REQUEST, None)
+    if not isinstance(item, ValidationError):
+        return None
+    errors = item.errors(include_url=False)
+    line = errors[0]["input"]
+    if errors[0]["type"] != "json_invalid":
+        values = (error["input"] for error in errors if error["type"] == "missing")
+        return _message_error(INVALID_REQUEST, next(values, None))
+    return _message_error(PARSE_ERROR, _parse_json(line)) if line.strip() else None
+
+
+def _message_error(code: int, message: Any) -> JSONRPCError:
+    """Return an error about a message, with the message's id if it has one."""
+    name = message.get("id") if isinstance(message, dict) else None
+    is_usable = (isinstance(name, str) and name.isprintable()) or type(name) is int
+    content = "no JSON in UTF-8" if code == PARSE_ERROR else "no request of JSON-RPC 2.0"
+    error = ErrorData(code=code, message=f"the line holds {content}")
+    return JSONRPCError(jsonrpc="2.0", id=name if is_usable else None, error=error)
+
+
+def _parse_json(line: str) -> Any:
+    """Parse a line, even with half of a pair of surrogates; None if it is no JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None

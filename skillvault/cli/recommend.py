@@ -38,97 +38,16 @@ from skillvault.serving.shelf import has_model
 from skillvault.sessions.transcripts import repository_of
 from skillvault.vault.files.arrival import make_printable
 
-
-def _repository(vault: Vault) -> str | None:
-    """Return the name of the repository of the current folder; None in the vault itself."""
-    folder = Path.cwd()
-    return None if folder.is_relative_to(vault.root) else repository_of(str(folder))
-
-
-def learned_shape(rules: LearnedText) -> dict[str, object]:
-    """Convert patterns and rules to the JSON of `--json`."""
-    keys = ("id", "pattern", "confidence", "occurrences", "evidence")
-    return {
-        "stated": [{"rule": rule.text, "approved": rule.said_at is None} for rule in rules.stated],
-        "patterns": [{key: getattr(pattern, key) for key in keys} for pattern in rules.patterns],
-        "rules": list(rules.rules),
-        "cut": {
-            "patterns": rules.cut_patterns,
-            "rules": rules.cut_rules,
-            "stated": rules.cut_stated,
-        },
-    }
-
-
-def print_cuts(learned: LearnedPrompt) -> None:
-    """Say on stderr what the budget cut, and why there are no patterns."""
-    rules = learned.text
-    cut = {"correction": rules.cut_stated, "pattern": rules.cut_patterns, "rule": rules.cut_rules}
-    parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]
-    if parts:
-        say(f"left out over capture.budget: {join_items(parts)}")
-    if learned.problem:
-        say(f"{learned.problem.path}: {learned.problem.message}; only the rules are printed")
-
-
 _MAX_TEXT_LENGTH = 62  # characters of a text in a list
-
-
-@click.command()
-@click.argument("text")
-@click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
-@click.option("--domain", metavar="NAME", help="Find only what holds in this domain.")
-@click.option(
-    "-k",
-    "k",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Print at most N.",
-)
-@click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
-@click.option("--untrusted", is_flag=True, help="Also find what untrusted sources say.")
-@at_option
-@read_options
-def search(  # noqa: PLR0913 (click hands a command one argument an option)
-    text: str,
-    kind: str | None,
-    domain: str | None,
-    k: int,
-    words: bool,
-    untrusted: bool,
-    at: str | None,
-    vault_path: Path | None,
-    as_data: bool,
-) -> None:
-    """Search skills, facts and evaluations for TEXT.
-
-    Prints the best first: score, kind and text, and the id below.
-    """
-    with open_vault_as_of(vault_path, at) as (vault, _):
-        hits = vault.search(
-            text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
-        )
-    if as_data:
-        print_json(hits)
-        return
-    for hit in hits:
-        echo(
-            make_printable(f"{hit.score:.2f}  {hit.kind:10}  {shorten(hit.text, _MAX_TEXT_LENGTH)}")
-        )
-        notes = [hit.id, hit.note, "untrusted" * (hit.trust != "local")]
-        echo(make_printable(f"{'':6}{'  '.join(filter(None, notes))}"))
-    if not hits:
-        echo("nothing found")
-
-
 FORMATS = ("prompt", "xml", "json")
 STRATEGIES = ("tag", "semantic", "hybrid")
 _MODEL_IS_MISSING = (
     "no model for --strategy semantic is installed; the built-in ranking is used; "
     "`pip install '.[semantic]'` in a clone of skillvault brings one"
 )
+
+
+# ── recommend ────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -252,12 +171,10 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             say(_explain_none(answer, has_rules=bool(learned and learned.text.prompt_text)))
 
 
-def _print_unknown_domain(answer: Selection, pins: Iterable[str]) -> None:
-    say(f"{answer.domain}: no such domain; did you mean {answer.near_domain}?")
-    for pin in pins:
-        say(f"--pin {pin}: ignored, because there is no such domain")
-    if answer.decision is not None:
-        say(f"--decision {answer.decision}: not recorded, because there is no such domain")
+def _repository(vault: Vault) -> str | None:
+    """Return the name of the repository of the current folder; None in the vault itself."""
+    folder = Path.cwd()
+    return None if folder.is_relative_to(vault.root) else repository_of(str(folder))
 
 
 def _read_task(task: str) -> str:
@@ -292,15 +209,6 @@ def _print_answer(answer: Selection, form: str, learned: LearnedPrompt | None) -
         echo(output)
 
 
-def _print_problems(answer: Selection, problems: Iterable[Problem]) -> None:
-    for skill in answer.withheld:
-        if skill.reason == "unknown-pin":
-            hint = "`skillvault skill list --layers` shows the names"
-            say(f"--pin {skill.name}: {skill.detail}; {hint}")
-    for problem in problems:
-        say(f"not read: {problem.path}: {problem.message}")
-
-
 def _print_reasons(answer: Selection) -> None:
     for skill in answer.recommended:
         parts = ", ".join(f"{part} {value:+.2f}" for part, value in skill.reasons.items())
@@ -314,6 +222,23 @@ def _print_reasons(answer: Selection) -> None:
         say(f"shown: {fact.handle} {fact.id}: {evidence}")
     for name in answer.unknown_context:
         say(f"unknown context: {name}: no boost in vault.yaml and no skill uses it")
+
+
+def _print_problems(answer: Selection, problems: Iterable[Problem]) -> None:
+    for skill in answer.withheld:
+        if skill.reason == "unknown-pin":
+            hint = "`skillvault skill list --layers` shows the names"
+            say(f"--pin {skill.name}: {skill.detail}; {hint}")
+    for problem in problems:
+        say(f"not read: {problem.path}: {problem.message}")
+
+
+def _print_unknown_domain(answer: Selection, pins: Iterable[str]) -> None:
+    say(f"{answer.domain}: no such domain; did you mean {answer.near_domain}?")
+    for pin in pins:
+        say(f"--pin {pin}: ignored, because there is no such domain")
+    if answer.decision is not None:
+        say(f"--decision {answer.decision}: not recorded, because there is no such domain")
 
 
 def _explain_none(answer: Selection, *, has_rules: bool) -> str:
@@ -333,3 +258,81 @@ def _explain_none(answer: Selection, *, has_rules: bool) -> str:
     if has_rules:
         return "no skill about this yet; the rules of LEARNINGS.md are printed"
     return "nothing learned about this yet; record how it ends"
+
+
+def learned_shape(rules: LearnedText) -> dict[str, object]:
+    """Convert patterns and rules to the JSON of `--json`."""
+    keys = ("id", "pattern", "confidence", "occurrences", "evidence")
+    return {
+        "stated": [{"rule": rule.text, "approved": rule.said_at is None} for rule in rules.stated],
+        "patterns": [{key: getattr(pattern, key) for key in keys} for pattern in rules.patterns],
+        "rules": list(rules.rules),
+        "cut": {
+            "patterns": rules.cut_patterns,
+            "rules": rules.cut_rules,
+            "stated": rules.cut_stated,
+        },
+    }
+
+
+def print_cuts(learned: LearnedPrompt) -> None:
+    """Say on stderr what the budget cut, and why there are no patterns."""
+    rules = learned.text
+    cut = {"correction": rules.cut_stated, "pattern": rules.cut_patterns, "rule": rules.cut_rules}
+    parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]
+    if parts:
+        say(f"left out over capture.budget: {join_items(parts)}")
+    if learned.problem:
+        say(f"{learned.problem.path}: {learned.problem.message}; only the rules are printed")
+
+
+# ── search ───────────────────────────────────────────────────────────────────────────
+
+
+@click.command()
+@click.argument("text")
+@click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
+@click.option("--domain", metavar="NAME", help="Find only what holds in this domain.")
+@click.option(
+    "-k",
+    "k",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Print at most N.",
+)
+@click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
+@click.option("--untrusted", is_flag=True, help="Also find what untrusted sources say.")
+@at_option
+@read_options
+def search(  # noqa: PLR0913 (click hands a command one argument an option)
+    text: str,
+    kind: str | None,
+    domain: str | None,
+    k: int,
+    words: bool,
+    untrusted: bool,
+    at: str | None,
+    vault_path: Path | None,
+    as_data: bool,
+) -> None:
+    """Search skills, facts and evaluations for TEXT.
+
+    Prints the best first: score, kind and text, and the id below.
+    """
+    with open_vault_as_of(vault_path, at) as (vault, _):
+        hits = vault.search(
+            text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
+        )
+    if as_data:
+        print_json(hits)
+        return
+    for hit in hits:
+        echo(
+            make_printable(f"{hit.score:.2f}  {hit.kind:10}  {shorten(hit.text, _MAX_TEXT_LENGTH)}")
+        )
+        notes = [hit.id, hit.note, "untrusted" * (hit.trust != "local")]
+        echo(make_printable(f"{'':6}{'  '.join(filter(None, notes))}"))
+    if not hits:
+        echo("nothing found")

@@ -23,6 +23,90 @@ from skillvault.vault.files import layout
 
 _MAX_PLACES = 5  # that are listed of a broken rule
 
+_UNREADABLE_VERSION = "?"
+_Answer = TypeVar("_Answer")
+
+
+# ── code bases ───────────────────────────────────────────────────────────────────────
+
+
+class CodeBases(Struct, frozen=True):
+    """The readable code bases, and the problems with the unreadable ones."""
+
+    readable: Sequence[CodeBase]
+    problems: Sequence[Problem]
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The version of each readable code base, by name."""
+        return {base.name: base.version[:10] for base in self.readable}
+
+
+def open_code_bases(run: Run) -> CodeBases:
+    """Open each code base of this run, once for all callers."""
+    readable: list[CodeBase] = []
+    problems: list[Problem] = []
+    names = {path: name for name, path in reversed(_code_places(run).items())}
+    for path, name in _unique_names(reversed(names)).items():
+        try:
+            readable.append(code_base.open_code_base(path, run.store.root, name))
+        except UnreadableCodeError as error:
+            problems.append(_skipped_problem(names[path], str(error)))
+    return CodeBases(readable, problems)
+
+
+def ask_readable(
+    bases: CodeBases, question: Callable[[Sequence[CodeBase]], _Answer]
+) -> tuple[CodeBases, _Answer]:
+    """Ask the code bases; return the answer, and the bases that were readable to the end."""
+    while True:
+        try:
+            return bases, question(bases.readable)
+        except UnreadableCodeError as error:
+            readable = [base for base in bases.readable if base.name != error.name]
+            bases = CodeBases(readable, [*bases.problems, _skipped_problem(error.name, str(error))])
+
+
+def versions(run: Run) -> dict[str, str]:
+    """Return path -> the version of each code base; "" for a folder without git."""
+    by_name: dict[str, str] = {}
+    for name, path in _code_places(run).items():
+        try:
+            by_name[name] = code_base.committed_version(path)
+        except (GitError, OSError):
+            by_name[name] = _UNREADABLE_VERSION
+    return by_name
+
+
+def _code_places(run: Run) -> dict[str, Path]:
+    if run.options.code:
+        return {str(path): layout.real_path(path) for path in run.options.code}
+    return {name: layout.real_path(run.store.root / name) for name in run.policy.capture.code}
+
+
+def _unique_names(folders: Iterable[Path]) -> dict[Path, str]:
+    """Name each folder by its last part, with as many parents as make the name unique."""
+    depths = dict.fromkeys(folders, 1)
+    while True:
+        names = {folder: "-".join(folder.parts[-depth:]) for folder, depth in depths.items()}
+        counts = Counter(names.values())
+        new_depths = {
+            folder: depth + 1
+            for folder, depth in depths.items()
+            if counts[names[folder]] > 1 and depth < len(folder.parts)
+        }
+        if not new_depths:
+            return names
+        depths |= new_depths
+
+
+def _skipped_problem(name: str, reason: str) -> Problem:
+    message = f"code base not asked, nothing is concluded from it: {reason}"
+    return Problem(name, "capture.code", "not-asked", message)
+
+
+# ── evidence in code ─────────────────────────────────────────────────────────────────
+
 
 class RuleEvidence(Struct, frozen=True):
     """A rule with its search terms and its evidence in code."""
@@ -95,82 +179,3 @@ def _stamps_of(bases: Sequence[CodeBase], rule: RuleEvidence) -> str:
         return bases[0].stamp
     names = {path.partition("/")[0] for path in rule.evidence.files}
     return ", ".join(base.stamp for base in bases if base.name in names)
-
-
-_UNREADABLE_VERSION = "?"
-_Answer = TypeVar("_Answer")
-
-
-class CodeBases(Struct, frozen=True):
-    """The readable code bases, and the problems with the unreadable ones."""
-
-    readable: Sequence[CodeBase]
-    problems: Sequence[Problem]
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """The version of each readable code base, by name."""
-        return {base.name: base.version[:10] for base in self.readable}
-
-
-def open_code_bases(run: Run) -> CodeBases:
-    """Open each code base of this run, once for all callers."""
-    readable: list[CodeBase] = []
-    problems: list[Problem] = []
-    names = {path: name for name, path in reversed(_code_places(run).items())}
-    for path, name in _unique_names(reversed(names)).items():
-        try:
-            readable.append(code_base.open_code_base(path, run.store.root, name))
-        except UnreadableCodeError as error:
-            problems.append(_skipped_problem(names[path], str(error)))
-    return CodeBases(readable, problems)
-
-
-def ask_readable(
-    bases: CodeBases, question: Callable[[Sequence[CodeBase]], _Answer]
-) -> tuple[CodeBases, _Answer]:
-    """Ask the code bases; return the answer, and the bases that were readable to the end."""
-    while True:
-        try:
-            return bases, question(bases.readable)
-        except UnreadableCodeError as error:
-            readable = [base for base in bases.readable if base.name != error.name]
-            bases = CodeBases(readable, [*bases.problems, _skipped_problem(error.name, str(error))])
-
-
-def _unique_names(folders: Iterable[Path]) -> dict[Path, str]:
-    """Name each folder by its last part, with as many parents as make the name unique."""
-    depths = dict.fromkeys(folders, 1)
-    while True:
-        names = {folder: "-".join(folder.parts[-depth:]) for folder, depth in depths.items()}
-        counts = Counter(names.values())
-        new_depths = {
-            folder: depth + 1
-            for folder, depth in depths.items()
-            if counts[names[folder]] > 1 and depth < len(folder.parts)
-        }
-        if not new_depths:
-            return names
-        depths |= new_depths
-
-
-def versions(run: Run) -> dict[str, str]:
-    """Return path -> the version of each code base; "" for a folder without git."""
-    by_name: dict[str, str] = {}
-    for name, path in _code_places(run).items():
-        try:
-            by_name[name] = code_base.committed_version(path)
-        except (GitError, OSError):
-            by_name[name] = _UNREADABLE_VERSION
-    return by_name
-
-
-def _code_places(run: Run) -> dict[str, Path]:
-    if run.options.code:
-        return {str(path): layout.real_path(path) for path in run.options.code}
-    return {name: layout.real_path(run.store.root / name) for name in run.policy.capture.code}
-
-
-def _skipped_problem(name: str, reason: str) -> Problem:
-    message = f"code base not asked, nothing is concluded from it: {reason}"
-    return Problem(name, "capture.code", "not-asked", message)

@@ -202,7 +202,7 @@ class Vault:
             options = runs.RunOptions(
                 dry=dry,
                 names=intake.names,
-                arrived=intake.arrived,
+                received_files=intake.received_files,
                 steps=wanted,
                 code=code,
                 consolidates=consolidate,
@@ -211,10 +211,7 @@ class Vault:
                 track=track,
             )
             state = _new_run(self, store, options, now, judge)
-            for reason, names in intake.left_names.items():
-                state.leave(names, reason)
-            if intake.wait_reason:
-                state.wait(layout.UNTRUSTED, intake.wait_reason, tomorrow=True)
+            recording.report_left_files(state, intake)
             with judges.batch_questions(state, requests):
                 report = runs.run_steps(state, wanted)
                 if report.waiting:
@@ -532,7 +529,7 @@ def _check_accepted(report: Report) -> Report:
 def _new_run(
     vault: Vault, store: Store, options: RunOptions, now: datetime, judge: Judge | None = None
 ) -> Run:
-    shelf = None if options.dry and not options.asks else lambda: vault.shelf
+    shelf = None if options.dry and not options.is_question else lambda: vault.shelf
     return runs.Run(store, judge=judge or vault.judge, now=now, options=options, shelf=shelf)
 
 
@@ -554,7 +551,9 @@ def _take_files(
             received_files = (
                 arrival.ReceivedFile(*file, is_attested=is_attested) for file in files
             )
-            return _run_steps(vault, replace(options, arrived=tuple(received_files)), now, steps)
+            return _run_steps(
+                vault, replace(options, received_files=tuple(received_files)), now, steps
+            )
         if is_attested:
             files = arrival.attest_files(vault.store.git.dirs()[0], files)
         with vault.inbox.drop_reserved(files) as names:
@@ -677,7 +676,7 @@ def page(
 
 def question(vault: Vault) -> Run:
     """Return a run for questions, which changes nothing."""
-    return _new_run(vault, vault.store, runs.RunOptions(dry=True, asks=True), _clock())
+    return _new_run(vault, vault.store, runs.RunOptions(dry=True, is_question=True), _clock())
 
 
 def _clock() -> datetime:

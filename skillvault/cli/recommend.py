@@ -93,7 +93,7 @@ _MODEL_IS_MISSING = (
 @click.option("--agent", metavar="NAME", help="Name the agent that asks; it owns the record.")
 @click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice(FORMATS),
     default="prompt",
     show_default=True,
@@ -124,7 +124,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     action: str | None,
     decision: str | None,
     agent: str | None,
-    form: str,
+    output_format: str,
     with_learned: bool,
     explain: bool,
     at: str | None,
@@ -137,7 +137,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     if at is not None and decision is not None:
         raise UsageError("--decision: an answer of the past is not recorded; remove it, or --at")
     with open_vault_as_of(vault_path, at) as (vault, past_time):
-        answer = vault.recommend(
+        selection = vault.recommend(
             domain,
             _read_task(words or task),
             context=_parse_context(pairs),
@@ -154,21 +154,21 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             now=now or past_time,
         )
         learned = vault.notebook.learned_rules(_repository(vault)) if with_learned else None
-        _print_answer(answer, form, learned)
+        _print_answer(selection, output_format, learned)
         if learned:
             print_cuts(learned)
         if strategy == "semantic" and not has_model():
             say(_MODEL_IS_MISSING)
-        if explain and form != "json":
-            _print_reasons(answer)
-        _print_problems(answer, vault.shelf.problems)
-        if answer.near_domain is not None:
-            _print_unknown_domain(answer, pins)
+        if explain and output_format != "json":
+            _print_reasons(selection)
+        _print_problems(selection, vault.shelf.problems)
+        if selection.near_domain is not None:
+            _print_unknown_domain(selection, pins)
             return
-        if action is not None and not is_taught(vault.store.head(), answer.domain, action):
+        if action is not None and not is_taught(vault.store.head(), selection.domain, action):
             say(f"--action {action}: no skill is about the action {action}")
-        if not answer.recommended:
-            say(_explain_none(answer, has_rules=bool(learned and learned.text.prompt_text)))
+        if not selection.recommended:
+            say(_explain_none(selection, has_rules=bool(learned and learned.text.prompt_text)))
 
 
 def _repository(vault: Vault) -> str | None:
@@ -198,34 +198,34 @@ def _parse_context(pairs: Iterable[str]) -> dict[str, Scalar]:
     return context
 
 
-def _print_answer(answer: Selection, form: str, learned: LearnedPrompt | None) -> None:
-    if form == "json":
+def _print_answer(selection: Selection, output_format: str, learned: LearnedPrompt | None) -> None:
+    if output_format == "json":
         extra = {"learned": learned_shape(learned.text)} if learned else {}
-        print_json({**selection_values(answer), **extra})
+        print_json({**selection_values(selection), **extra})
         return
-    text = render.xml(answer) if form == "xml" else answer.prompt
+    text = render.xml(selection) if output_format == "xml" else selection.prompt
     output = frame_learned(text, learned.text) if learned else text
     if output:
         echo(output)
 
 
-def _print_reasons(answer: Selection) -> None:
-    for skill in answer.recommended:
+def _print_reasons(selection: Selection) -> None:
+    for skill in selection.recommended:
         parts = ", ".join(f"{part} {value:+.2f}" for part, value in skill.reasons.items())
         scores = f"score {skill.score:.2f}, relevance {skill.relevance:.2f} ({parts})"
         say(f"shown: {skill.name}: {scores}")
-    for withheld in answer.withheld:
+    for withheld in selection.withheld:
         if withheld.reason != "unknown-pin":
             say(f"not shown: {withheld.name}: {withheld.reason}: {withheld.detail}")
-    for fact in answer.facts:
+    for fact in selection.facts:
         evidence = f"evidence {fact.evidence:.2f} that it answers the task"
         say(f"shown: {fact.handle} {fact.id}: {evidence}")
-    for name in answer.unknown_context:
+    for name in selection.unknown_context:
         say(f"unknown context: {name}: no boost in vault.yaml and no skill uses it")
 
 
-def _print_problems(answer: Selection, problems: Iterable[Problem]) -> None:
-    for skill in answer.withheld:
+def _print_problems(selection: Selection, problems: Iterable[Problem]) -> None:
+    for skill in selection.withheld:
         if skill.reason == "unknown-pin":
             hint = "`skillvault skill list --layers` shows the names"
             say(f"--pin {skill.name}: {skill.detail}; {hint}")
@@ -233,27 +233,27 @@ def _print_problems(answer: Selection, problems: Iterable[Problem]) -> None:
         say(f"not read: {problem.path}: {problem.message}")
 
 
-def _print_unknown_domain(answer: Selection, pins: Iterable[str]) -> None:
-    say(f"{answer.domain}: no such domain; did you mean {answer.near_domain}?")
+def _print_unknown_domain(selection: Selection, pins: Iterable[str]) -> None:
+    say(f"{selection.domain}: no such domain; did you mean {selection.near_domain}?")
     for pin in pins:
         say(f"--pin {pin}: ignored, because there is no such domain")
-    if answer.decision is not None:
-        say(f"--decision {answer.decision}: not recorded, because there is no such domain")
+    if selection.decision is not None:
+        say(f"--decision {selection.decision}: not recorded, because there is no such domain")
 
 
-def _explain_none(answer: Selection, *, has_rules: bool) -> str:
-    held_out_count = sum(withheld.reason == "held-out" for withheld in answer.withheld)
-    low_ranked = sum(withheld.reason == "rank" for withheld in answer.withheld)
+def _explain_none(selection: Selection, *, has_rules: bool) -> str:
+    held_out_count = sum(withheld.reason == "held-out" for withheld in selection.withheld)
+    low_ranked = sum(withheld.reason == "rank" for withheld in selection.withheld)
     counts = {
-        "that did not help": answer.excluded_low_effectiveness,
-        "over the budget": answer.over_budget,
+        "that did not help": selection.excluded_low_effectiveness,
+        "over the budget": selection.over_budget,
         "to compare": held_out_count,
         "by rank": low_ranked,
     }
     left_out = [f"{count} {why}" for why, count in counts.items() if count]
     if left_out:
         return f"no skill to show: left out {', '.join(left_out)}; `--explain` says why each"
-    if answer.facts:
+    if selection.facts:
         return "no skill to show; `skillvault fact list` lists all facts"
     if has_rules:
         return "no skill about this yet; the rules of LEARNINGS.md are printed"

@@ -47,7 +47,7 @@ def step(run: Run) -> Iterator[Change]:
         yield from learned.edited_patterns_change(run, new_tiers)
     run.flush()
     run.report.problems += _find_mistakes(run, waits=tail_version == _UNFINISHED_TEXT)
-    if len(run.report.waiting) == waiting and not run.options.asks:
+    if len(run.report.waiting) == waiting and not run.options.is_question:
         tail_version = scan.tail if tail_version is None else tail_version
         run.store.staging.captures.note_scan(
             replace(scan, blobs=_blobs_of_tiers(run), tail=tail_version)

@@ -101,7 +101,7 @@ def promotion_material(
     """Return the records that decide if evaluations become facts, and facts skills."""
     view, rules = run.view, run.policy.promote
     rejected = run.rejections.sources(STEP, "fact")
-    max_sessions = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
+    max_sessions = None if run.options.is_question else max(rules.cluster_size, rules.min_sessions)
     facts_only = (ref for ref in sources if ref.kind == "fact")
     products = run.products_of(STEP, "skill", facts_only)
     # A fact that leads to a next version is told by the approved skill.
@@ -167,7 +167,7 @@ def plan_general(run: Run) -> GeneralPlan:
     waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
     settled_names = set(keys) - waiting
-    if not run.options.asks:
+    if not run.options.is_question:
         similar_facts.keep_settled(settled_names, run.store.staging.fact_keys)
     run.settle(GENERAL, settled_names)
     return plan

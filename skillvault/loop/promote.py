@@ -127,7 +127,7 @@ def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
     if 0 < plan.withheld <= _MAX_UNREVIEWED_FACTS:
         book = run_book(run.view)
         plan = Support(book, material, run.policy, upgrades=True).plan(runs)
-    if not run.options.asks:
+    if not run.options.is_question:
         insights = run.store.staging.insights
         for new_run in book.new.values():
             insights.keep_run(
@@ -215,7 +215,7 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patt
         keys = {fact for fact, skill in skills_of.items() if skill in leaving}
         keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
         waiting |= keys
-        if not run.options.asks:
+        if not run.options.is_question:
             _keep_tallies(run, names, keys)
         if plan.due or plan.rejected or plan.left:
             yield keys, material, plan
@@ -345,13 +345,13 @@ def _connected_facts(
     """
     view = run.view
     names = {*changed_ids, *recounted}
-    if not run.options.asks:
+    if not run.options.is_question:
         names -= _facts_without_effect(run, names.difference(changed_ids))
     material = material_of_facts(run, view.facts.get_many(names))
     old_rows = view.clusters.of_facts(names)
     new_rows = _memberships(material, view.facts.superseded_ids(names))
     facts: dict[str, set[str]] = defaultdict(set)
-    if run.options.asks:
+    if run.options.is_question:
         domains = {row.domain for row in (*old_rows.values(), *new_rows.values())}
         for fact in view.facts.by_domain(domains).values():
             facts[fact.domain].add(fact.id)

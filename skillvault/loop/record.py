@@ -39,7 +39,7 @@ class Intake(Struct, frozen=True):
     """
 
     names: Sequence[str] = ()
-    arrived: Sequence[ReceivedFile] = ()
+    received_files: Sequence[ReceivedFile] = ()
     left_names: Mapping[str, Sequence[str]] = {}
     wait_reason: str = ""
 
@@ -48,7 +48,7 @@ def choose_intake(
     inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
     """Return the inbox files that are complete, or that were incomplete for too long."""
-    arrived = inbox.quarantine.changed_files() if dry else ()
+    received_files = inbox.quarantine.changed_files() if dry else ()
     if not dry:
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
@@ -59,7 +59,15 @@ def choose_intake(
     stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
     obstacles = {WRITING: young_names, **inbox.obstacles()}
     reason = file_wait_reason(head, excess_names, now) if excess_names else ""
-    return Intake(stable_names, arrived, obstacles, reason)
+    return Intake(stable_names, received_files, obstacles, reason)
+
+
+def report_left_files(run: Run, intake: Intake) -> None:
+    """Report why a run leaves files in the inbox."""
+    for reason, names in intake.left_names.items():
+        run.leave(names, reason)
+    if intake.wait_reason:
+        run.wait(layout.UNTRUSTED, intake.wait_reason, tomorrow=True)
 
 
 class _InboxFile(NamedTuple):
@@ -200,7 +208,7 @@ def _admit_outcomes(
 
 
 def _load_files(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
-    yield from ((item.name, item) for item in run.options.arrived)
+    yield from ((item.name, item) for item in run.options.received_files)
     for name in run.options.names:
         try:
             item = run.inbox.read_file(name)

@@ -174,9 +174,9 @@ class Report(Struct):
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The options and the input of a run.
 
-    `dry`: no change is published. `asks`: the run answers a question, so it stores nothing and
-    counts everything. `names` are the inbox files to take, `arrived` the files that the caller
-    passed, `answers` new answers of an agent. `steps` are the steps to run. `code` replaces the
+    `dry`: no change is published. `is_question`: the run answers a question, so it stores nothing
+    and counts everything. `names` are inbox files to take, `received_files` are files of the
+    caller, `answers` are new answers of an agent. `steps` are the steps to run. `code` replaces the
     code bases of the policy. `withdrawn` are `<kind>:<id>` of records that a decision removes
     without rejecting them. `upgrades`: the rules of today weigh records of earlier versions.
     `recounts` are strategies to rewrite even if they are not due. `consolidates`: facts may become
@@ -185,9 +185,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """
 
     dry: bool = False
-    asks: bool = False
+    is_question: bool = False
     names: Sequence[str] = ()
-    arrived: Sequence[ReceivedFile] = ()
+    received_files: Sequence[ReceivedFile] = ()
     answers: Sequence[Answer] = ()
     steps: Collection[str] = ()
     code: Sequence[Path] = ()
@@ -222,7 +222,7 @@ class Run:
         self.inbox = Inbox(store.root)
         store.follow()
         # The vault with the changes of this run; a question sees what is committed.
-        self.view: Topics = store.head() if self.options.asks else store.staging
+        self.view: Topics = store.head() if self.options.is_question else store.staging
         self.track: Tracker = self.options.track or (lambda items, _label: items)
         self._shelf = shelf
         self._base = store.staging.commit
@@ -238,7 +238,7 @@ class Run:
             policy=self.policy,
             profile=self.profile,
             now=now,
-            subjects=None if self.options.asks else store.staging.subjects,
+            subjects=None if self.options.is_question else store.staging.subjects,
             versions=self.versions,
             commits_of=self.commits_of,
             settle=self.settle,
@@ -345,7 +345,7 @@ class Run:
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
         """Take keys out of the queue of a step until their records change again."""
-        if not self.options.asks:
+        if not self.options.is_question:
             self.store.staging.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:

@@ -289,21 +289,21 @@ class Hooks:
             day=f"{self._now:%Y-%m-%d}",
         )
         render.check_recordable(query, note.text)
-        answer = self._vault.shelf().recommend(query, note.text)
-        if answer.near_domain:
+        selection = self._vault.shelf().recommend(query, note.text)
+        if selection.near_domain:
             return None
-        receipt = render.record(answer, query, self._now, note.text)
-        answer = history.known_texts.without_repeats(answer)
+        receipt = render.record(selection, query, self._now, note.text)
+        selection = history.known_texts.without_repeats(selection)
         knows_instruction = history.known_texts.has_any
-        skills_text = render.prompt(answer, knows_instruction=knows_instruction)
+        skills_text = render.prompt(selection, knows_instruction=knows_instruction)
         text = frame_learned(skills_text, learned, knows_instruction=knows_instruction)
         return text, replace(
             note,
-            shown=[skill_note(skill) for skill in answer.recommended],
-            facts=[f"{fact.id} {fact.blob}" for fact in answer.facts],
+            shown=[skill_note(skill) for skill in selection.recommended],
+            facts=[f"{fact.id} {fact.blob}" for fact in selection.facts],
             rules=learned.keys,
             receipt=receipt,
-            held_out=[skill.name for skill in answer.withheld if skill.reason == "held-out"],
+            held_out=[skill.name for skill in selection.withheld if skill.reason == "held-out"],
         )
 
     def _select_rules(self, payload: Payload, text: str, known_texts: KnownTexts) -> LearnedText:
@@ -391,13 +391,13 @@ class Hooks:
     # ── a session ends ───────────────────────────────────────────────────────────────
 
     def _end_session(self, payload: Payload) -> str:
-        session = self._notes(payload)
-        notes, damage = journal.read_notes(session.path)
-        self._submit_open_prompts(notes, self._submit)
+        notes = self._notes(payload)
+        entries, damage = journal.read_notes(notes.path)
+        self._submit_open_prompts(entries, self._submit)
         if damage is None:
-            session.close()  # `claude --continue` may go on with its last task
+            notes.close()  # `claude --continue` may go on with its last task
         else:
-            self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
+            self._vault.inbox.quarantine.take_notes(notes.path, damage, self._now)
         self._vault.ask()
         return ""
 
@@ -409,12 +409,12 @@ class Hooks:
         journal.remove_ended_notes(self._folder)
         quarantine = self._vault.inbox.quarantine
         for path in journal.abandoned_notes(self._folder):
-            notes, damage = journal.read_notes(path)
+            entries, damage = journal.read_notes(path)
             quarantined_file = quarantine.take_notes(
                 path, damage or _INTERRUPTED_HANDOVER, self._now
             )
             try:
-                self._submit_open_prompts(notes, self._drop_outcome)
+                self._submit_open_prompts(entries, self._drop_outcome)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
                 shutil.move(quarantined_file, path)
                 quarantine.remove(quarantined_file.name)
@@ -512,12 +512,12 @@ class Hooks:
 
     # ── notes and policy ─────────────────────────────────────────────────────────────
 
-    def _history(self, session: SessionNotes) -> SessionHistory:
+    def _history(self, notes: SessionNotes) -> SessionHistory:
         """Read the notes of a session; a file that cannot be read is quarantined."""
-        notes, damage = journal.read_notes(session.path)
+        entries, damage = journal.read_notes(notes.path)
         if damage is not None and damage.line is None:
-            self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
-        return build_history(notes)
+            self._vault.inbox.quarantine.take_notes(notes.path, damage, self._now)
+        return build_history(entries)
 
     def _domain_of(self, payload: Payload) -> str:
         folder = payload.cwd or Path.cwd()

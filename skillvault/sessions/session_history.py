@@ -75,11 +75,11 @@ class KnownTexts(Struct):
             blob = known_skill.blob if known_skill and is_same else skill.blob
             self.skills[skill.name] = journal.ShownSkill(skill.name, blob, lines | skill.lines)
 
-    def without_repeats(self, answer: "Selection") -> "Selection":
-        """Return an answer without known facts; a known skill is only named."""
-        skills = tuple(self._without_read_lines(skill) for skill in answer.recommended)
-        facts = tuple(fact for fact in answer.facts if f"{fact.id} {fact.blob}" not in self.facts)
-        return replace(answer, recommended=skills, facts=facts)
+    def without_repeats(self, selection: "Selection") -> "Selection":
+        """Return a selection without known facts; a known skill is only named."""
+        skills = tuple(map(self._without_read_lines, selection.recommended))
+        new_facts = (f for f in selection.facts if f"{f.id} {f.blob}" not in self.facts)
+        return replace(selection, recommended=skills, facts=tuple(new_facts))
 
     def _without_read_lines(self, skill: "ServedSkill") -> "ServedSkill":
         """Return a skill with the lines of its text that the agent has not read."""

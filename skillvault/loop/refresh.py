@@ -8,7 +8,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from skillvault.learning import sections
 from skillvault.learning.account.statements import KINDS
 from skillvault.learning.expire import is_cut_short
 from skillvault.learning.generate import ExistingSkill
@@ -77,14 +76,12 @@ def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
     """Yield the change of a skill, if skillvault may change it."""
     skill = task.existing.skill
     assert skill is not None
-    versions = run.versions(skill.name)
     if task.what == "leave":
-        if not sections.edited_sections(versions.bodies, skill.body) and not is_restored(
-            run, skill.name
-        ):
+        if not is_edited(run, skill.name) and not is_restored(run, skill.name):
             yield from run.admit(withdrawal_change(task))
         return
-    if task.what == "restore" and is_cut_short(skill, versions.ends, run.policy):
+    ends = run.versions(skill.name).ends
+    if task.what == "restore" and is_cut_short(skill, ends, run.policy):
         return  # a person decided when it ends
     yield from run.write_skill(skill.name, task.findings, partial(rewrite_skill, run, task))
 

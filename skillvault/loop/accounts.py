@@ -189,7 +189,7 @@ class Accounts:
             if history:
                 yield history
 
-    # ── their contents ───────────────────────────────────────────────────────────────
+    # ── the contents of an account ───────────────────────────────────────────────────
 
     def build_account(self, history: Sequence[IndexedOutcome]) -> Account:
         """Return the account of these outcomes."""
@@ -297,7 +297,7 @@ class Accounts:
             return None
         return DueAccount(self.build_account(history), ("strategy",), frozenset())
 
-    # ── their skills ─────────────────────────────────────────────────────────────────
+    # ── the skills of an account ─────────────────────────────────────────────────────
 
     def find_skill(self, findings: Findings) -> ExistingSkill:
         """Return the existing skill of an account for one kind."""

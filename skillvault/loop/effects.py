@@ -59,7 +59,7 @@ class Uses:
             self._evidence = state, head.uses.evidence(Evidence)
         return self._evidence[1]
 
-    # ── skills that a decision used ──────────────────────────────────────────────────
+    # ── the uses of skills by decisions ──────────────────────────────────────────────
 
     def skill_names(self, head: Topics) -> dict[str, tuple[str, ...]]:
         """Return every skill that a decision may name, by the first word of the name."""

@@ -62,6 +62,9 @@ class RuleOrigin(Struct, frozen=True):
     subject: str
 
 
+# ── reading ──────────────────────────────────────────────────────────────────────────
+
+
 def committed_rules(store: Store, view: Topics) -> bytes:
     """Return LEARNINGS.md as committed, read from the work tree if it is the same."""
     blob = view.files.get(layout.LEARNINGS)
@@ -105,6 +108,45 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
     """
     commits = run.view.history.last_mentions(refs).items()
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}
+
+
+def _work_tree_rules(store: Store) -> list[str]:
+    """Return the rules of the file in the work tree; BadInputError if it cannot be read."""
+    file = learnings.read_file(store.root)
+    return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
+
+
+def uncommitted_rules(store: Store, view: Topics) -> list[str]:
+    """Return the rules of the work tree that are not committed yet."""
+    with suppress(BadInputError):  # a run reports it
+        committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
+        return [text for text in _work_tree_rules(store) if rule_key(text) not in committed]
+    return []
+
+
+def _replaced_rules(store: Store) -> set[str]:
+    """Return the keys of the rules that a later rule of the work tree replaces."""
+    with suppress(BadInputError):
+        if file := learnings.read_file(store.root):
+            return rules.replaced_keys(file.content.decode(errors="surrogateescape"))
+    return set()
+
+
+def find_file_problems(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
+    """Return the problems and the notes about the content of LEARNINGS.md."""
+    file = rules.read_learnings((content or b"").decode(errors="surrogateescape"))
+    return list(file.problems), list(file.notes)
+
+
+def count_patterns_and_rules(store: Store, view: Topics) -> tuple[int, int]:
+    """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
+    patterns = 0
+    with suppress(BadInputError):  # `check` reports it
+        patterns = len(read_expertise(view).patterns)
+    return patterns, len(rules.rule_texts(rules_text(store, view)))
+
+
+# ── noting a rule ────────────────────────────────────────────────────────────────────
 
 
 def note_rule(
@@ -172,26 +214,7 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
     return []
 
 
-def _work_tree_rules(store: Store) -> list[str]:
-    """Return the rules of the file in the work tree; BadInputError if it cannot be read."""
-    file = learnings.read_file(store.root)
-    return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
-
-
-def uncommitted_rules(store: Store, view: Topics) -> list[str]:
-    """Return the rules of the work tree that are not committed yet."""
-    with suppress(BadInputError):  # a run reports it
-        committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
-        return [text for text in _work_tree_rules(store) if rule_key(text) not in committed]
-    return []
-
-
-def _replaced_rules(store: Store) -> set[str]:
-    """Return the keys of the rules that a later rule of the work tree replaces."""
-    with suppress(BadInputError):
-        if file := learnings.read_file(store.root):
-            return rules.replaced_keys(file.content.decode(errors="surrogateescape"))
-    return set()
+# ── the text for a prompt ────────────────────────────────────────────────────────────
 
 
 def learned_text(
@@ -243,20 +266,6 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
     ]
     entries.sort(key=itemgetter(0), reverse=True)
     return [rule for _, rule in entries]
-
-
-def find_file_problems(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
-    """Return the problems and the notes about the content of LEARNINGS.md."""
-    file = rules.read_learnings((content or b"").decode(errors="surrogateescape"))
-    return list(file.problems), list(file.notes)
-
-
-def count_patterns_and_rules(store: Store, view: Topics) -> tuple[int, int]:
-    """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
-    patterns = 0
-    with suppress(BadInputError):  # `check` reports it
-        patterns = len(read_expertise(view).patterns)
-    return patterns, len(rules.rule_texts(rules_text(store, view)))
 
 
 # ── changes ──────────────────────────────────────────────────────────────────────────

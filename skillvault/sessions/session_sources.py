@@ -16,11 +16,11 @@ from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import Outcome, Ref, Trust, stamp
 from skillvault.model.text.text import join_items, shorten
+from skillvault.sessions.transcripts import CODING
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.redact import redact_text
 from skillvault.vault.index.snapshot import Topics
 
-CODING = "coding"  # the default domain of a transcript
 _MAX_ENTRIES = 100  # the most failures of a session, and the most successes
 _MAX_TEXT_LENGTH = 1000  # characters of each text
 _SESSION_FILE_ENDINGS = (".yaml", ".yml", ".json", ".md")

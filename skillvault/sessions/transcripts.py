@@ -91,38 +91,34 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
     person: str | None = None
 
 
-def transcript_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the transcripts at and below some paths, without the transcripts of subagents.
-
-    They are sorted by their end, because a resumed session begins with a copy of an earlier
-    session, and a prompt belongs to the session in which it was typed.
-    """
-    files: dict[Path, None] = {}
-    for path in paths:
-        files |= dict.fromkeys(sorted(_find_transcripts(path)) if path.is_dir() else [path])
-    return sorted(files, key=_last_stamp)
+# ── an import ────────────────────────────────────────────────────────────────────────
 
 
-def _last_stamp(path: Path) -> str:
-    """Return the latest time in the last lines of a transcript, or ""."""
-    try:
-        with open_regular(path) as file:
-            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-            return max(
-                (stamp.decode() for stamp in _TIMESTAMP.findall(file.read(_TAIL_BYTES))), default=""
-            )
-    except OSError:  # the import refuses the file with a reason
-        return ""
+def record_parts(
+    options: ImportOptions,
+    files: Sequence[Path],
+    tally: ImportTally,
+    record: Callable[[list[tuple[str, bytes]]], Report],
+    on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
+) -> Report:
+    """Record the outcomes of transcripts in parts, and return one report."""
+    report = Report()
+    outcomes = outcomes_of(files, options, tally)
+    for part in iter(lambda: list(islice(outcomes, _PART_SIZE)), []):
+        if on_outcomes is not None:
+            on_outcomes([outcome for _, outcome in part])
+        report.include(record(as_files(part)))
+    report.known += tally.known
+    report.quarantined = tally.refused + report.quarantined
+    return report
 
 
-def _find_transcripts(folder: Path) -> Iterator[Path]:
-    """Yield the transcripts below a folder; skip a compressed file beside its unpacked copy."""
-    for path in folder.rglob("*.jsonl*"):
-        if path.parent.name == SUBAGENTS:
-            continue
-        is_compressed = path.name.endswith(COMPRESSED)
-        if path.suffix == ".jsonl" or (is_compressed and not path.with_suffix("").exists()):
-            yield path
+def as_files(outcomes: Iterable[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, bytes]]:
+    """Convert outcomes to files for the inbox."""
+    return [
+        (f"{name}.json", json.dumps(outcome, ensure_ascii=False).encode(errors="replace"))
+        for name, outcome in outcomes
+    ]
 
 
 def outcomes_of(
@@ -169,6 +165,43 @@ def _outcomes_of_file(
         tally.unread[kind] = tally.unread.get(kind, 0) + count
 
 
+# ── files of transcripts ─────────────────────────────────────────────────────────────
+
+
+def transcript_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the transcripts at and below some paths, without the transcripts of subagents.
+
+    They are sorted by their end, because a resumed session begins with a copy of an earlier
+    session, and a prompt belongs to the session in which it was typed.
+    """
+    files: dict[Path, None] = {}
+    for path in paths:
+        files |= dict.fromkeys(sorted(_find_transcripts(path)) if path.is_dir() else [path])
+    return sorted(files, key=_last_stamp)
+
+
+def _last_stamp(path: Path) -> str:
+    """Return the latest time in the last lines of a transcript, or ""."""
+    try:
+        with open_regular(path) as file:
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            return max(
+                (stamp.decode() for stamp in _TIMESTAMP.findall(file.read(_TAIL_BYTES))), default=""
+            )
+    except OSError:  # the import refuses the file with a reason
+        return ""
+
+
+def _find_transcripts(folder: Path) -> Iterator[Path]:
+    """Yield the transcripts below a folder; skip a compressed file beside its unpacked copy."""
+    for path in folder.rglob("*.jsonl*"):
+        if path.parent.name == SUBAGENTS:
+            continue
+        is_compressed = path.name.endswith(COMPRESSED)
+        if path.suffix == ".jsonl" or (is_compressed and not path.with_suffix("").exists()):
+            yield path
+
+
 def is_own_transcript(path: Path) -> bool:
     """Return True for a transcript in a folder to which this user's clients write."""
     return any(path.resolve().is_relative_to(home_of(client).resolve()) for client in CLIENTS)
@@ -190,6 +223,14 @@ def repository_of(folder: str) -> str | None:
     """Return the name of the repository that holds a folder, or the folder's name."""
     path = Path(folder)
     return project_of(path).name if path.is_dir() else folder_name(folder)
+
+
+def file_stem(session: str) -> str:
+    """Return the prefix of the file names of a session's outcomes."""
+    return slug(session, limit=40) or "session"
+
+
+# ── the outcome of a prompt ──────────────────────────────────────────────────────────
 
 
 def outcome_of_prompt(
@@ -306,35 +347,3 @@ def _commits_state(run: PromptRun, folder: Path) -> str | None:
     """Return the state of a prompt's commits: "reverted" if at least one commit was."""
     states = {commit_state(folder, commit) for commit in run.commits}
     return "reverted" if "reverted" in states else "kept" if "kept" in states else None
-
-
-def file_stem(session: str) -> str:
-    """Return the prefix of the file names of a session's outcomes."""
-    return slug(session, limit=40) or "session"
-
-
-def record_parts(
-    options: ImportOptions,
-    files: Sequence[Path],
-    tally: ImportTally,
-    record: Callable[[list[tuple[str, bytes]]], Report],
-    on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
-) -> Report:
-    """Record the outcomes of transcripts in parts, and return one report."""
-    report = Report()
-    outcomes = outcomes_of(files, options, tally)
-    for part in iter(lambda: list(islice(outcomes, _PART_SIZE)), []):
-        if on_outcomes is not None:
-            on_outcomes([outcome for _, outcome in part])
-        report.include(record(as_files(part)))
-    report.known += tally.known
-    report.quarantined = tally.refused + report.quarantined
-    return report
-
-
-def as_files(outcomes: Iterable[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, bytes]]:
-    """Convert outcomes to files for the inbox."""
-    return [
-        (f"{name}.json", json.dumps(outcome, ensure_ascii=False).encode(errors="replace"))
-        for name, outcome in outcomes
-    ]

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 from math import inf
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -40,8 +39,6 @@ _EVENT_DELAY_SECONDS = (
 _CAPTURE_SECONDS = 60.0  # seconds between two captures
 _STEPS_BESIDE_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
 _MAX_QUIET_TIMES = 10  # the most quiet times that a stream of events may take
-
-Traces = frozenset[tuple[str, int, int, int]]
 
 
 class Pace(Struct, frozen=True):
@@ -102,7 +99,6 @@ class Watch:
         self._is_full = False  # no more untrusted files are accepted today
         self._day: date | None = None
         self._scanned_tip: str | None = None
-        self._quarantine: Traces = frozenset()
         self._quiet_seconds = 0.0
         # The number of runs that evaluated something; a lost count only promotes earlier.
         self._cycles = 0
@@ -168,7 +164,7 @@ class Watch:
             self._has_unfinished
             or self._day != _today()
             or self._has_arrivals()
-            or self._has_changed_files()
+            or self._vault.inbox.quarantine.changed_files()
             or self._scanned_tip != store.tip()
             or self._rules_wait()
         )
@@ -184,16 +180,6 @@ class Watch:
         """Return True if a file in the inbox may be recorded now."""
         names = self._vault.inbox.names()
         return any(not (self._is_full and is_untrusted(name)) for name in names)
-
-    def _has_changed_files(self) -> bool:
-        """Return True if a quarantined file was changed; read files only if needed."""
-        traces = _traces(self._vault.root / layout.QUARANTINE)
-        if traces == self._quarantine:
-            return False
-        if self._vault.inbox.quarantine.changed_files():
-            return True
-        self._quarantine = traces
-        return False
 
     # ── working ──────────────────────────────────────────────────────────────────────
 
@@ -299,18 +285,6 @@ class Watch:
         events, self._events = self._events, None
         if events:
             events.stop()
-
-
-def _traces(folder: Path) -> Traces:
-    """Return the names, sizes and times of a folder's files, to detect a change."""
-    traces: list[tuple[str, int, int, int]] = []
-    for path in folder.iterdir() if folder.is_dir() else ():
-        try:
-            status = path.lstat()
-        except FileNotFoundError:
-            continue  # a person removed the file
-        traces.append((path.name, status.st_ino, status.st_size, status.st_mtime_ns))
-    return frozenset(traces)
 
 
 def _sentence(error: SkillvaultError | OSError) -> str:

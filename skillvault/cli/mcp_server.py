@@ -287,7 +287,15 @@ def _as_tool(method: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
 
     @wraps(method)
     async def call(**arguments: Any) -> CallToolResult:
-        return await _tool_result(partial(method, **arguments))
+        try:
+            value = await anyio.to_thread.run_sync(partial(method, **arguments))
+        except SkillvaultError as error:
+            return _refused_call(error)
+        plain = msgspec.json.encode(value).decode()
+        return CallToolResult(
+            content=[TextContent(type="text", text=plain)],
+            structured_content=msgspec.json.decode(plain),
+        )
 
     plain = signature(method)
     result = Annotated[CallToolResult, plain.return_annotation]
@@ -295,35 +303,19 @@ def _as_tool(method: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
     return call
 
 
-async def _tool_result(ask: Callable[[], Mapping[str, Any]]) -> CallToolResult:
-    """Run a call on another thread; a refusal gets a code, a key and an exit code."""
-    try:
-        value: Mapping[str, Any] = await anyio.to_thread.run_sync(ask)
-    except SkillvaultError as error:
-        return _refused_call(error)
-    plain = msgspec.json.encode(value).decode()
-    return CallToolResult(
-        content=[TextContent(type="text", text=plain)],
-        structured_content=msgspec.json.decode(plain),
-    )
-
-
 def _refused_call(error: SkillvaultError) -> CallToolResult:
-    refusal = _refusal(error)
-    return CallToolResult(
-        content=[TextContent(type="text", text=refusal["message"])],
-        structured_content={"error": refusal},
-        is_error=True,
-    )
-
-
-def _refusal(error: SkillvaultError) -> dict[str, Any]:
+    """Return a refusal with its code, the refused key, and an exit code."""
     name = type(error).__name__.removesuffix("Error")
     slug = "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
     code = error.code if isinstance(error, BadInputError) else slug
     key = error.key if isinstance(error, BadInputError) else None
     message = shorten(str(error), _MAX_MESSAGE_LENGTH)
-    return {"code": code, "message": message, "key": key, "exit_code": error.exit_code}
+    refusal = {"code": code, "message": message, "key": key, "exit_code": error.exit_code}
+    return CallToolResult(
+        content=[TextContent(type="text", text=message)],
+        structured_content={"error": refusal},
+        is_error=True,
+    )
 
 
 def _call_error(error: ToolError) -> SkillvaultError:

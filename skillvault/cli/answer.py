@@ -42,9 +42,6 @@ A verdict is no business of the session that made the decision: leave it to a he
 nothing of how it ended. `skillvault ask --drop KEY` keeps the words that are there."""
 
 
-# ── ask ──────────────────────────────────────────────────────────────────────────────
-
-
 @click.command()
 @click.option("--next", "alone", is_flag=True, help="Print only the next question.")
 @click.option(
@@ -140,9 +137,6 @@ def _await_intake(vault: Vault) -> None:
         time.sleep(_CHECK_SECONDS)
 
 
-# ── answer ───────────────────────────────────────────────────────────────────────────
-
-
 @click.command()
 @click.argument("key", required=False)
 @click.argument("file", metavar="FILE|-", required=False)
@@ -181,9 +175,6 @@ def answer(
         say(f"waits: {item.path}: {item.reason}")
     if report is None:
         say("this answer is committed already; nothing to do")
-
-
-# ── judge ────────────────────────────────────────────────────────────────────────────
 
 
 @click.command()

@@ -38,9 +38,6 @@ _WORKFLOW_FILES = {"github": ".github/workflows/skillvault.yml", "gitlab": ".git
 _COLORS = {"problem": "red", "note": "yellow", "ok": "green"}  # of a row of `doctor`
 
 
-# ── init ─────────────────────────────────────────────────────────────────────────────
-
-
 @click.command()
 @click.argument("path", required=False, type=VaultPath(path_type=Path, file_okay=False))
 @click.option(
@@ -102,9 +99,6 @@ def _choose_folder(path: Path | None, vault_path: Path | None) -> Path:
     return path
 
 
-# ── check ────────────────────────────────────────────────────────────────────────────
-
-
 @click.command()
 @click.option("--staged", is_flag=True, help="Check the staged files instead of the work tree.")
 @click.option(
@@ -137,9 +131,6 @@ def check(staged: bool, against: str | None, vault_path: Path | None, as_data: b
 
 def _problem_line(problem: Problem) -> str:
     return f"{problem.path}: {problem.message} [{problem.code}]"
-
-
-# ── doctor ───────────────────────────────────────────────────────────────────────────
 
 
 @click.command()

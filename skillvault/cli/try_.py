@@ -31,14 +31,14 @@ from skillvault.sessions.trial import (
 )
 from skillvault.vault.files import layout
 
-_CLIENT_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
-_COUNT_WORDS = ("", "", "two ", "three ")
-_MAX_TRANSCRIPTS = 100  # transcripts that are read
+_CLIENTS = {"claude-code": "Claude Code", "codex": "Codex"}
+_COUNTS = ("", "", "two ", "three ")
+_NEWEST = 100  # the number of transcripts that are read
 _MAX_RULES = 5  # that are shown
 _MAX_COLUMNS = 88  # columns at most
 _MAX_TASK_LENGTH = 100  # characters of a request
-_MAX_PROMPT_LINES, _MAX_LINE_LENGTH = 6, 160  # of what a prompt gets
-_POINTER_TO_FILE = "- (The rest: "  # names a file that is gone when the vault is
+_MAX_LINES, _MAX_LINE_LENGTH = 6, 160  # of what a prompt gets
+_POINTER = "- (The rest: "  # names a file that is gone when the vault is
 _MAX_NAMES = 3  # days, repositories and sessions that are named
 _SESSION_LENGTH = 8  # characters of a session's id
 
@@ -68,9 +68,7 @@ def try_(folder: Path | None, yes: bool) -> None:
             _play_example(vault)
             return
         _import_and_learn(vault, groups)
-        files = InstructionFiles(
-            tuple(path for group in groups for path in group.files[:_MAX_TRANSCRIPTS])
-        )
+        files = InstructionFiles(tuple(path for group in groups for path in group.files[:_NEWEST]))
         look = take_first_look(vault.store.head(), files.have_rule)
         _print_look(look)
         _print_next_prompt(vault, look)
@@ -85,11 +83,9 @@ def _introduce(groups: Sequence[TranscriptFolder]) -> None:
     echo("Found:")
     for group in groups:
         count = len(group.files)
-        newest = (
-            f", of which the newest {_MAX_TRANSCRIPTS} are read" if count > _MAX_TRANSCRIPTS else ""
-        )
+        newest = f", of which the newest {_NEWEST} are read" if count > _NEWEST else ""
         transcripts = pluralize(count, "transcript")
-        echo(f"  {transcripts} of {_CLIENT_NAMES[group.client]} in {group.folder}{newest}")
+        echo(f"  {transcripts} of {_CLIENTS[group.client]} in {group.folder}{newest}")
     echo("They are read on this machine, without secrets, into a temporary vault.")
 
 
@@ -104,9 +100,9 @@ def _ask_consent() -> bool:
 
 def _import_and_learn(vault: Vault, groups: Sequence[TranscriptFolder]) -> None:
     for group in groups:
-        files = group.files[:_MAX_TRANSCRIPTS]
+        files = group.files[:_NEWEST]
         size = sum(path.stat().st_size for path in files)
-        with progress_bar(f"Reading {_CLIENT_NAMES[group.client]}", length=size) as bar:
+        with progress_bar(f"Reading {_CLIENTS[group.client]}", length=size) as bar:
             report, _ = vault.import_transcripts(
                 group.client, files, domain=CODING, advance=bar.update
             )
@@ -149,9 +145,7 @@ def _print_look(look: FirstLook) -> None:
         )
     for number, lesson in enumerate(look.lessons, 1):
         if number == 1:
-            best = (
-                f"The {_COUNT_WORDS[len(look.lessons)]}best lesson{'s' * (len(look.lessons) > 1)}"
-            )
+            best = f"The {_COUNTS[len(look.lessons)]}best lesson{'s' * (len(look.lessons) > 1)}"
             _print_heading(best)
         _print_lesson(number, lesson)
     if look.rules:
@@ -212,15 +206,13 @@ def _print_next_prompt(vault: Vault, look: FirstLook) -> None:
     answers = [(need, _prompt_lines(vault, need.repository, need.task)) for need in look.needs]
     answers = [(need, lines) for need, lines in answers if lines]
     if answers:
-        need, lines = max(
-            answers, key=lambda answer: answer[0].is_met(answer[1][:_MAX_PROMPT_LINES])
-        )
+        need, lines = max(answers, key=lambda answer: answer[0].is_met(answer[1][:_MAX_LINES]))
         _print_heading("What the next prompt like this one would get")
         _print_paragraph(f'"{shorten(need.task, _MAX_TASK_LENGTH)}"', "> ")
-        for line in lines[:_MAX_PROMPT_LINES]:
+        for line in lines[:_MAX_LINES]:
             _print_paragraph(shorten(line, _MAX_LINE_LENGTH).removeprefix("- "), "  - ")
-        if len(lines) > _MAX_PROMPT_LINES:
-            echo(f"  and {pluralize(len(lines) - _MAX_PROMPT_LINES, 'more line')}")
+        if len(lines) > _MAX_LINES:
+            echo(f"  and {pluralize(len(lines) - _MAX_LINES, 'more line')}")
 
 
 def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
@@ -228,9 +220,7 @@ def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
     learned = learned_text(vault.store, repository or None, is_whole=True).text.matching(task)
     answer = vault.recommend(CODING, task).prompt.partition("<instruction>")[0]
     lines = [*learned.prompt_text.splitlines(), *answer.splitlines()]
-    return [
-        line for line in lines if line.startswith("- ") and not line.startswith(_POINTER_TO_FILE)
-    ]
+    return [line for line in lines if line.startswith("- ") and not line.startswith(_POINTER)]
 
 
 # ── what may stay ────────────────────────────────────────────────────────────────────
@@ -248,9 +238,7 @@ def _offer_vault(vault: Vault, clients: Sequence[str]) -> None:
     target = _ask_place(vault.root)
     echo(f"The vault is in {target}; look at it with `skillvault --vault {target} review`.")
     for client in clients:
-        question = (
-            f"Hook up {_CLIENT_NAMES[client]} in all of your projects, so that prompts get this?"
-        )
+        question = f"Hook up {_CLIENTS[client]} in all of your projects, so that prompts get this?"
         if click.confirm(question, default=False, err=True):
             options = ["--user", "--domain", CODING, "--judge", "offline", "--vault", str(target)]
             setup.main([client, *options], "skillvault setup", standalone_mode=False)

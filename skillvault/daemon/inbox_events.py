@@ -38,14 +38,9 @@ _EVENT_TYPES: list[type[FileSystemEvent]] = [
     FileMovedEvent,
     DirDeletedEvent,
 ]
-_NO_WATCHES_ERRORS = (
-    errno.ENOSPC,
-    errno.EMFILE,
-)  # errors of watchdog if inotify has no more watches
+_NO_WATCHES = (errno.ENOSPC, errno.EMFILE)  # errors of watchdog if inotify has no more watches
 # Network file systems: events cover only this machine.
-_NETWORK_FILE_SYSTEMS = tuple(
-    "9p afs ceph cifs fakeowner fuse lustre nfs prl_fs smb vboxsf virtiofs".split()
-)
+_NETWORK = tuple("9p afs ceph cifs fakeowner fuse lustre nfs prl_fs smb vboxsf virtiofs".split())
 _MOUNTS_FILE = Path("/proc/self/mountinfo")
 
 MakeObserver = Callable[[], BaseObserver]
@@ -191,7 +186,7 @@ def open_events(
         try:
             events = SystemEvents(folders, files, make_observer())
         except OSError as error:
-            if error.errno not in _NO_WATCHES_ERRORS or error.filename:
+            if error.errno not in _NO_WATCHES or error.filename:
                 raise
             reason = str(error.strerror)
         else:
@@ -210,7 +205,7 @@ def is_shared(folder: Path, mounts: Path = _MOUNTS_FILE) -> bool:
     for line in mounts.read_text(errors="replace").splitlines():
         mount, _, kind = line.partition(" - ")
         if mount.split(" ")[2] == number:
-            return kind.startswith(_NETWORK_FILE_SYSTEMS)
+            return kind.startswith(_NETWORK)
     return False
 
 

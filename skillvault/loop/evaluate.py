@@ -29,10 +29,8 @@ from skillvault.vault.spending import FailedItem
 
 STEP = "evaluate"
 _CASES_PER_PLACE = 4  # outcomes that are handed over together, for each place at the judge
-_MAX_FACTS, _MAX_FACT_LENGTH = (
-    20,
-    160,
-)  # facts of a domain that a judge reads, and characters of one
+_MAX_FACTS = 20  # facts of a domain that a judge reads
+_MAX_FACT_LENGTH = 160
 _MAX_CACHED_FACTS = 150  # facts that Claude reads where it caches them from question to question
 _MAX_EARLIER_OUTCOMES = 8  # earlier outcomes of the subject that a judge reads
 
@@ -139,7 +137,7 @@ def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[li
     failed = sorted((o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts)
     judgments: list[Judgment] = []
     refusals: list[UnavailableError] = []
-    for outcome, answer in chain(_ask_judge(run, domain, untried), _ask_judge(run, domain, failed)):
+    for outcome, answer in chain(_answers(run, domain, untried), _answers(run, domain, failed)):
         if isinstance(answer, Judgment):
             judgments.append(answer)
             if len(judgments) == BATCH:
@@ -162,9 +160,7 @@ def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[li
         yield sorted(judgments, key=lambda judgment: judgment.evaluation.id)
 
 
-def _ask_judge(
-    run: Run, domain: str, batch: Sequence[Outcome]
-) -> Iterator[tuple[Outcome, _Answer]]:
+def _answers(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Answer]]:
     """Yield the answer to each outcome, in order; the judge may work on several at once."""
     tracked_outcomes = run.track(batch, f"evaluating {domain}")
     if run.judge.at_once == 1:

@@ -35,14 +35,12 @@ from skillvault.vault.index.snapshot import Topics
 if TYPE_CHECKING:
     from skillvault.loop.run import Run
 
-_LEARNED_SKILL = Ref("skill", LEARNED)
+_SKILL = Ref("skill", LEARNED)
 _MAX_PATTERN_LENGTH = 60  # characters of a pattern in a commit's message
 _MAX_PATTERNS = 20  # in a commit's message
 _MIN_PREFIX = 6  # characters of an id
-_MAX_RULE_LENGTH, _NOTE_DOMAIN = (
-    60,
-    "notes",
-)  # characters of a rule in a remark, and the domain of notes
+_ID_LENGTH = 60  # characters of a rule that stand for it in a remark
+_NOTES = "notes"  # the domain of noted rules
 _MAX_RULES = 3  # in an error
 
 
@@ -188,8 +186,7 @@ def noted_versions(
     A rule that does not fit into a comment is never replaced.
     """
     candidates = [
-        Fact(id=shorten(rule, _MAX_RULE_LENGTH), domain=_NOTE_DOMAIN, text=rule)
-        for rule in noted_rules
+        Fact(id=shorten(rule, _ID_LENGTH), domain=_NOTES, text=rule) for rule in noted_rules
     ]
     versions = find_versions(text, candidates, {}, keeps_both=keep_both)
     replaceable = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
@@ -204,7 +201,7 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
     with suppress(BadInputError):
         versions = noted_versions(text, _work_tree_rules(store), keep_both=keep_both)
         patterns = [
-            Fact(id=f"the pattern {p.id}", domain=_NOTE_DOMAIN, text=p.pattern, kind="judge")
+            Fact(id=f"the pattern {p.id}", domain=_NOTES, text=p.pattern, kind="judge")
             for p in read_expertise(view).patterns
         ]
         facts = similar_facts(view, text, domain=None)
@@ -296,10 +293,7 @@ def tier_changes(run: "Run", captured: TierChange, previous: Tiers, verb: str) -
         rewrites=body,
         # A source that is a pattern says that it ended: see `rejected_patterns`.
         sources=refs if verb == "put back" else _rule_refs(captured.patterns),
-        targets=(
-            *(refs if verb == "promote" else ()),
-            *((_LEARNED_SKILL,) if skill or body else ()),
-        ),
+        targets=(*(refs if verb == "promote" else ()), *((_SKILL,) if skill or body else ())),
     )
 
 
@@ -317,7 +311,7 @@ def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
             writes=skill,
             rewrites=body,
             sources=_rule_refs(patterns),
-            targets=(_LEARNED_SKILL,),
+            targets=(_SKILL,),
         )
 
 
@@ -342,7 +336,7 @@ def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Re
     patterns = tiers.expertise.patterns
     skill = run.view.skills.get(LEARNED)
     if skill is None:
-        is_gone = run.rejections.of_target(_LEARNED_SKILL) or layout.LEARNED in run.view.files
+        is_gone = run.rejections.of_target(_SKILL) or layout.LEARNED in run.view.files
         return (() if is_gone else (learned_skill(patterns, run.now),)), ()
     body = learned_body(patterns)
     if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):

@@ -4,13 +4,14 @@ A receipt is the record of a recommendation; it may still wait in the inbox. The
 the command `judge` ask here.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
 
 import msgspec
 
 from skillvault.learning import record
+from skillvault.loop import effects
 from skillvault.model import aliases, codec, decision_outcomes, intake
 from skillvault.model.decision_outcomes import Claim
 from skillvault.model.errors import BadInputError
@@ -43,18 +44,16 @@ class Receipts:
         self._claims: dict[str, list[Claim]] = {}
         self._receipts: dict[str, list[Recommendation]] = {}
 
-    def resolve_applied(self, outcome: Outcome, read_text: Callable[[str, str], str]) -> Outcome:
-        """Return an outcome with the names of the skills that it applied; unknown handles stay.
-
-        `read_text` reads the text of a skill's version.
-        """
+    def resolve_applied(self, outcome: Outcome) -> Outcome:
+        """Return an outcome with the names of the skills that it applied; unknown handles stay."""
         applied = outcome.applied
         if outcome.decision.id is None or not applied or all(map(is_slug, applied)):
             return outcome
-        names = aliases.aliases_of(
-            self.own_receipts(outcome), lambda name, blob: aliases.title_of(read_text(name, blob))
-        )
+        names = aliases.aliases_of(self.own_receipts(outcome), self._read_title)
         return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied, names))
+
+    def _read_title(self, skill: str, blob: str) -> str:
+        return aliases.title_of(effects.read_version(self._view, skill, blob))
 
     def own_receipts(self, outcome: Outcome) -> list[Recommendation]:
         """Return the receipts of an outcome's agent for its decision; see `_claims_of`."""

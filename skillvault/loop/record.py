@@ -5,13 +5,12 @@ The checks of a record are in `model/intake.py` (its keys) and `learning/record.
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple, get_args
 
 from msgspec import Struct
 
 from skillvault.learning import record as record_rules
-from skillvault.loop import effects
 from skillvault.loop.quota import file_wait_reason, find_over_quota
 from skillvault.loop.receipts import Receipts
 from skillvault.loop.run import Run
@@ -128,14 +127,10 @@ def _admit_files(run: Run) -> list[tuple[str, _ArrivedRecord]]:
     all_receipts = Receipts(run.view, run.inbox, run.now, arrived=records, names=run.options.names)
 
     named_outcomes = (
-        (name, all_receipts.resolve_applied(outcome, partial(_read_version, run)))
+        (name, all_receipts.resolve_applied(outcome))
         for name, outcome in _admit_outcomes(run, outcomes, all_receipts)
     )
     return [*named_outcomes, *receipts, *_admit_sessions(run, sessions)]
-
-
-def _read_version(run: Run, name: str, blob: str) -> str:
-    return effects.read_version(run.view, name, blob)
 
 
 def _read_files(run: Run) -> Iterator[tuple[str, _ArrivedRecord]]:

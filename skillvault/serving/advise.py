@@ -6,13 +6,11 @@ carried out, with a warning.
 
 import json
 from datetime import datetime
-from functools import partial
 
 import msgspec
 
 from skillvault.learning import advise
 from skillvault.learning.recommend.recommend import Query
-from skillvault.loop.effects import read_version
 from skillvault.loop.judging.judges import accuracy_of, policy_judge
 from skillvault.loop.receipts import Receipts
 from skillvault.model import codec
@@ -31,8 +29,7 @@ def judge_decision(
     raw = redact_value(codec.parse_incoming(*file))
     proposal, rules = advise.parse_proposal(raw, now), store.head().policy.judge
     head = store.head()
-    receipts = Receipts(head, Inbox(store.root), now)
-    outcome = receipts.resolve_applied(proposal.outcome, partial(read_version, head))
+    outcome = Receipts(head, Inbox(store.root), now).resolve_applied(proposal.outcome)
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
     if advise.is_skipped(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")

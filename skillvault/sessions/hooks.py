@@ -46,22 +46,20 @@ if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
 
 MAX_ANSWER = 8000  # the most characters that a hook prints
-_MAX_PROMPT_LENGTH = 8000  # the most characters of a prompt that are read
+_MAX_PROMPT = 8000  # the most characters of a prompt that are read
 _MAX_TOKENS = 1700  # the most tokens of a recommendation, which fit into `MAX_ANSWER`
-_MAX_RULES_TOKENS = _MAX_TOKENS // 4  # the most tokens of the rules beside a recommendation
-_MAX_OUTPUT_LENGTH = 16 * 1024  # the most characters of the end of an output
+_RULES_TOKENS = _MAX_TOKENS // 4  # the most tokens of the rules beside a recommendation
+_MAX_OUTPUT = 16 * 1024  # the most characters of the end of an output
 _MAX_ARGUMENT_LENGTH = 2000  # the most characters of a tool's argument
-_MAX_TRANSCRIPT_BYTES = (
-    8 * 1024 * 1024
-)  # the most bytes of a transcript that are read for one prompt
+_MAX_TRANSCRIPT_BYTES = 8 << 20  # of a transcript that are read for one prompt
 _MAX_LINE_TOKENS = 60  # the most tokens of a skill in a briefing
 _WRITE_TIME = timedelta(minutes=1)  # an older unreadable file is not a call
 _EDIT_TOOLS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELL_TOOLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READ_TOOLS = frozenset({"Read", "Skill"})
-_BRIEFED_KINDS = ("strategy", "guide", "warning", "evolved")
+_BRIEFED = ("strategy", "guide", "warning", "evolved")
 _CONTINUING_SOURCES = frozenset({"resume", "fork"})  # the agent still has the earlier texts
-_INTERRUPTED_HANDOVER = BadInputError(
+_INTERRUPTED = BadInputError(
     "notes of an agent's session: handing them in was cut off; read them, then drop them",
     code="cut-off",
 )
@@ -180,9 +178,7 @@ class Hooks:
         all_rules = self._all_rules(payload)
         note = journal.SessionNote(session=payload.session, briefed=names, rules=all_rules.keys)
         notes.append(note)
-        rules_text = (
-            all_rules.fit(_MAX_RULES_TOKENS).prompt_text if self._hook_rules.briefing else ""
-        )
+        rules_text = all_rules.fit(_RULES_TOKENS).prompt_text if self._hook_rules.briefing else ""
         return "\n".join(filter(None, [text, rules_text and render.element("learned", rules_text)]))
 
     def _brief_agent(
@@ -217,20 +213,16 @@ class Hooks:
     def _skills_to_brief(self, domain: str) -> Iterator[tuple[str, str]]:
         """Yield (name, description) of the domain's own skills, the strategy first."""
         skills = self._vault.shelf().live(domain)
-        lessons = [
-            skill for skill in skills if skill.kind in _BRIEFED_KINDS and skill.domain == domain
-        ]
+        lessons = [skill for skill in skills if skill.kind in _BRIEFED and skill.domain == domain]
         records = self._vault.store.head().skills.get_many([skill.name for skill in lessons])
-        for skill in sorted(lessons, key=lambda skill: _BRIEFED_KINDS.index(skill.kind)):
+        for skill in sorted(lessons, key=lambda skill: _BRIEFED.index(skill.kind)):
             if skill.name in records:
                 yield skill.name, records[skill.name].description
 
     # ── a prompt ─────────────────────────────────────────────────────────────────────
 
     def _advise(self, payload: Payload) -> str:
-        text = (
-            cut_between_words(payload.prompt, _MAX_PROMPT_LENGTH).encode(errors="replace").decode()
-        )
+        text = cut_between_words(payload.prompt, _MAX_PROMPT).encode(errors="replace").decode()
         if not text.strip():
             return ""
         notes = self._notes(payload)
@@ -314,7 +306,7 @@ class Hooks:
         rules = self._all_rules(payload).without(known_texts.rules)
         briefed_rules = known_texts.briefed_rules
         new_rules = LearnedText() if briefed_rules is None else rules.without(briefed_rules)
-        return rules.matching(text).join(new_rules).fit(_MAX_RULES_TOKENS)
+        return rules.matching(text).join(new_rules).fit(_RULES_TOKENS)
 
     def _all_rules(self, payload: Payload) -> LearnedText:
         """Return all rules and patterns for the repository of a session."""
@@ -336,10 +328,8 @@ class Hooks:
         }
         output = ""
         if is_shell:
-            output = payload.output[-_MAX_OUTPUT_LENGTH:]
-            output = (
-                output if len(payload.output) <= _MAX_OUTPUT_LENGTH else output.partition("\n")[2]
-            )
+            output = payload.output[-_MAX_OUTPUT:]
+            output = output if len(payload.output) <= _MAX_OUTPUT else output.partition("\n")[2]
         call = journal.CallNote(
             id=payload.tool_id,
             tool=payload.tool,
@@ -368,7 +358,7 @@ class Hooks:
         current = matches[-1] if matches else None
         if current is None or not current.calls:  # the agent only talked
             return ""
-        last_message = cut_between_words(payload.last_message, _MAX_PROMPT_LENGTH)
+        last_message = cut_between_words(payload.last_message, _MAX_PROMPT)
         notes.append(journal.WordNote(text=last_message, at=self._now))
         current.last_words, current.said_at = last_message, self._now
         outcome = self._current_outcome(current)
@@ -410,9 +400,7 @@ class Hooks:
         quarantine = self._vault.inbox.quarantine
         for path in journal.abandoned_notes(self._folder):
             entries, damage = journal.read_notes(path)
-            quarantined_file = quarantine.take_notes(
-                path, damage or _INTERRUPTED_HANDOVER, self._now
-            )
+            quarantined_file = quarantine.take_notes(path, damage or _INTERRUPTED, self._now)
             try:
                 self._submit_open_prompts(entries, self._drop_outcome)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later

@@ -20,10 +20,8 @@ from skillvault.model.policy import JudgePolicy
 from skillvault.vault.spending import Ledger
 
 _MAX_TRIES = 3  # times that one request is sent at most
-_FIRST_BACKOFF, _LONGEST_BACKOFF = (
-    1.0,
-    30.0,
-)  # seconds before the second try at most, and before any
+_FIRST_BACKOFF = 1.0  # seconds before the second try at most; doubled for each further try
+_LONGEST_BACKOFF = 30.0
 _LONGEST_WAIT = 900.0  # seconds of `retry-after` that are believed
 _CIRCUIT_SECONDS = 3600.0  # seconds to the next probe, where money or the key are the trouble
 _TURN_SECONDS = 0.1  # seconds until we ask again for our turn
@@ -144,7 +142,7 @@ class Batches:
             if replies is None:
                 pending_batches.append(batch)
             else:
-                self._keep_replies(batch, models, replies)
+                self._store(batch, models, replies)
         return pending_batches
 
     def send(self, requests: Sequence[JudgeRequest]) -> tuple[str, int]:
@@ -153,7 +151,7 @@ class Batches:
         Raise UnavailableError or UnansweredError if nothing is sent.
         """
         wire.check_ready()
-        chosen, usd = self._select_affordable(requests[:_BATCH_SIZE])
+        chosen, usd = self._choose_paid(requests[:_BATCH_SIZE])
         call = self._ledger.reserve(usd, self._policy)
         if call is None:
             raise UnavailableError(_NO_TURN_REASON)
@@ -169,9 +167,7 @@ class Batches:
         self._ledger.record_batch(call, batch)
         return batch, len(chosen)
 
-    def _select_affordable(
-        self, requests: Sequence[JudgeRequest]
-    ) -> tuple[list[JudgeRequest], float]:
+    def _choose_paid(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
         """Return the first requests that today's money allows, and their highest cost."""
         budget = self._ledger.left_usd(self._policy.usd_per_day) * _BATCH_SHARE
         chosen: list[JudgeRequest] = []
@@ -189,9 +185,7 @@ class Batches:
             )
         return chosen, total
 
-    def _keep_replies(
-        self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]
-    ) -> None:
+    def _store(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
         priced = {
             key: _price_reply(reply, models[key], self._policy, BATCH)
             for key, reply in replies.items()

@@ -35,7 +35,7 @@ class UseCounts(NamedTuple):
     """The counts of a skill, and its last outcome; "" if the counts never continue from it."""
 
     evidence: Evidence
-    last: str
+    last_outcome: str
 
 
 class Uses:
@@ -155,7 +155,7 @@ class Uses:
                 new_evidence = verdict.with_lifts(evidence, own_lifts)
             if name in counts or stored.get(name) != new_evidence:
                 changes.append((name, new_evidence))
-        head.uses.keep_evidence(changes, {name: c.last for name, c in counts.items()})
+        head.uses.keep_evidence(changes, {name: c.last_outcome for name, c in counts.items()})
 
 
 def read_version(head: Topics, name: str, blob: str) -> str:

@@ -28,20 +28,20 @@ from skillvault.model.sameness.form import Form
 from skillvault.vault.index.facts import FactKeys
 from skillvault.vault.index.snapshot import Topics
 
-_COMPARED_TRUST = "local"  # of the facts that are compared
+_TRUST = "local"  # of the facts that are compared
 
 
 class SimilarFacts:
-    """An index of the trusted facts by their words; facts in `changed` are not stored yet."""
+    """An index of the trusted facts by their words; `changed_ids` are not stored yet."""
 
     def __init__(self, view: Topics, changed_ids: Collection[str]) -> None:
         self._view = view
-        self._due = frozenset(changed_ids)
+        self._changed_ids = frozenset(changed_ids)
         self._forms: dict[str, Form] = {}
-        self._keys: dict[str, list[str]] = {}  # of the due facts
-        self._holders: dict[str, set[str]] = defaultdict(set)  # key -> due facts
-        facts = self._load(self._due)
-        for name in self._due:
+        self._keys: dict[str, list[str]] = {}  # of the changed facts
+        self._holders: dict[str, set[str]] = defaultdict(set)  # key -> changed facts
+        facts = self._load(self._changed_ids)
+        for name in self._changed_ids:
             self._keys[name] = lookup_keys(self._forms[name]) if name in facts else []
             for key in self._keys[name]:
                 self._holders[key].add(name)
@@ -57,7 +57,7 @@ class SimilarFacts:
             forms = {self._forms[name] for name in new_facts}
             keys = {key for form in forms for key in lookup_keys(form)}
             holders = {name for key in keys for name in self._holders.get(key, ())}
-            holders |= self._view.fact_keys.facts_with_keys(keys) - self._due
+            holders |= self._view.fact_keys.facts_with_keys(keys) - self._changed_ids
             candidates = self._load(holders.difference(facts))
             index = Forms()
             for form in forms if candidates else ():
@@ -69,12 +69,12 @@ class SimilarFacts:
 
     def keep_settled(self, fact_ids: Collection[str], keys: FactKeys) -> None:
         """Store the lookup keys of settled facts, so that later equal facts find them."""
-        for name in sorted(self._due.intersection(fact_ids)):
+        for name in sorted(self._changed_ids.intersection(fact_ids)):
             keys.keep_fact(name, self._keys[name])
 
     def _load(self, names: Iterable[str]) -> dict[str, Fact]:
         facts = self._view.facts.get_many(names)
-        facts = {name: fact for name, fact in facts.items() if fact.trust == _COMPARED_TRUST}
+        facts = {name: fact for name, fact in facts.items() if fact.trust == _TRUST}
         superseded_ids = self._view.facts.superseded_ids(facts)
         current = {name: fact for name, fact in facts.items() if name not in superseded_ids}
         makers = _makers_of(self._view, [name for name in current if name not in self._forms])

@@ -142,7 +142,7 @@ class Batches:
             if replies is None:
                 pending_batches.append(batch)
             else:
-                self._store(batch, models, replies)
+                self._save(batch, models, replies)
         return pending_batches
 
     def send(self, requests: Sequence[JudgeRequest]) -> tuple[str, int]:
@@ -151,7 +151,7 @@ class Batches:
         Raise UnavailableError or UnansweredError if nothing is sent.
         """
         wire.check_ready()
-        chosen, usd = self._choose_paid(requests[:_BATCH_SIZE])
+        chosen, usd = self._choose(requests[:_BATCH_SIZE])
         call = self._ledger.reserve(usd, self._policy)
         if call is None:
             raise UnavailableError(_NO_TURN_REASON)
@@ -167,7 +167,7 @@ class Batches:
         self._ledger.record_batch(call, batch)
         return batch, len(chosen)
 
-    def _choose_paid(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
+    def _choose(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
         """Return the first requests that today's money allows, and their highest cost."""
         budget = self._ledger.left_usd(self._policy.usd_per_day) * _BATCH_SHARE
         chosen: list[JudgeRequest] = []
@@ -185,7 +185,7 @@ class Batches:
             )
         return chosen, total
 
-    def _store(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
+    def _save(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
         priced = {
             key: _price_reply(reply, models[key], self._policy, BATCH)
             for key, reply in replies.items()

@@ -47,15 +47,15 @@ if TYPE_CHECKING:
 _MAX_CALLS = 50  # calls of one asker at most
 _BATCH_TOKENS = 12_000  # of the questions of one call
 _MAX_QUESTIONS = 20  # questions of one call
-# Calls right after sessions, in a week: so many at first, and so many for an outcome.
+# Calls of a week right after sessions: a first number, and a number for each outcome.
 _FIRST_CALLS, _CALLS_PER_OUTCOME, _WEEK = 2, 0.25, timedelta(days=7)
 _CALLS_FOR_ALL_QUESTIONS = 4  # for lessons, verdicts and texts, and one for what may come
 _MAX_ATTEMPTS = 2  # useless replies to a question after which it is not asked again
-_PRIORITY = 10
-_CHECK_SECONDS = 0.05  # seconds
+_PRIORITY = 10  # niceness of a child
+_CHECK_SECONDS = 0.05  # between two looks at a child
 _LOGIN_SECONDS = 30.0
 _GRACE_SECONDS = 10.0  # seconds beyond the deadline until another asker kills an abandoned child
-# What a session of a client tells its children, and would mislead one that is none of them.
+# Variables of a session that surrounds this process; they would mislead the child.
 _SESSION_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR")
 _SESSION_PREFIXES = ("CLAUDE_CODE_SESSION_", "CLAUDE_CODE_MESSAGING_", "SKILLVAULT_")
 _CLIENT_VARIABLES = {

@@ -195,14 +195,14 @@ class Vault:
         wanted, code = text_list("wanted", wanted), path_list("code", code)
         requests: dict[str, JudgeRequest] = {}
         with pause_on_disk_errors(), self._run_lock, _recovered_store(self, dry=dry) as store:
-            judge = judges.unasked_judge(store, requests) if batch else None
+            judge = judges.collecting_judge(store, requests) if batch else None
             intake = recording.Intake()
             if "record" in (wanted or registry.STEPS):
-                intake = recording.intake_of(self.inbox, store.head(), patience, now, dry=dry)
+                intake = recording.choose_intake(self.inbox, store.head(), patience, now, dry=dry)
             options = runs.RunOptions(
                 dry=dry,
                 names=intake.names,
-                arrived=intake.arrived,
+                received_files=intake.received_files,
                 steps=wanted,
                 code=code,
                 consolidates=consolidate,
@@ -211,11 +211,8 @@ class Vault:
                 track=track,
             )
             state = _new_run(self, store, options, now, judge)
-            for reason, names in intake.left.items():
-                state.leave(names, reason)
-            if intake.held:
-                state.wait(layout.UNTRUSTED, intake.held, tomorrow=True)
-            with judges.batching(state, requests):
+            recording.report_left_files(state, intake)
+            with judges.batch_questions(state, requests):
                 report = runs.run_steps(state, wanted)
                 if report.waiting:
                     state.renew()  # another run may have seen what waits
@@ -532,7 +529,7 @@ def _check_accepted(report: Report) -> Report:
 def _new_run(
     vault: Vault, store: Store, options: RunOptions, now: datetime, judge: Judge | None = None
 ) -> Run:
-    shelf = None if options.dry and not options.asks else lambda: vault.shelf
+    shelf = None if options.dry and not options.is_question else lambda: vault.shelf
     return runs.Run(store, judge=judge or vault.judge, now=now, options=options, shelf=shelf)
 
 
@@ -554,7 +551,9 @@ def _take_files(
             received_files = (
                 arrival.ReceivedFile(*file, is_attested=is_attested) for file in files
             )
-            return _run_steps(vault, replace(options, arrived=tuple(received_files)), now, steps)
+            return _run_steps(
+                vault, replace(options, received_files=tuple(received_files)), now, steps
+            )
         if is_attested:
             files = arrival.attest_files(vault.store.git.dirs()[0], files)
         with vault.inbox.drop_reserved(files) as names:
@@ -677,7 +676,7 @@ def page(
 
 def question(vault: Vault) -> Run:
     """Return a run for questions, which changes nothing."""
-    return _new_run(vault, vault.store, runs.RunOptions(dry=True, asks=True), _clock())
+    return _new_run(vault, vault.store, runs.RunOptions(dry=True, is_question=True), _clock())
 
 
 def _clock() -> datetime:

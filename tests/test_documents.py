@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from skillvault.api import Vault
-from skillvault.cli.answer import NO
+from skillvault.cli.answer import EXIT_CODE_NO
 from skillvault.cli.commands import cli
 from skillvault.model.errors import SkillvaultError
 from skillvault.model.policy_file import parse_policy, settings
@@ -99,7 +99,7 @@ def test_every_key_of_an_outcome_is_explained() -> None:
 
 def test_every_exit_code_is_explained() -> None:
     kinds: list[type[SkillvaultError]] = [SkillvaultError, *SkillvaultError.__subclasses__()]
-    codes = {0, NO, *(kind.exit_code for kind in kinds)}
+    codes = {0, EXIT_CODE_NO, *(kind.exit_code for kind in kinds)}
     explained = re.findall(r"^\| (\d+) \|", _text(DOCS / "cli.md"), re.MULTILINE)
     assert set(map(int, explained)) == codes
 

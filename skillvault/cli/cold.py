@@ -1,4 +1,4 @@
-"""cold, clone: a clone of a vault without the files of closed months."""
+"""cold, clone: leave the files of closed months out of a clone of a vault."""
 
 import shutil
 from contextlib import ExitStack

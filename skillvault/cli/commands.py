@@ -1,4 +1,7 @@
-"""The group of all commands, imported when called, and the completion of their values."""
+"""The group of all commands: imported when called, grouped in `--help`, with completed values.
+
+Add a command to `_MODULES` and to a group in `GROUPS`.
+"""
 
 import difflib
 import os
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from skillvault.api import Vault
 
 
-_MOST = 50  # decisions that are offered
+_MAX_DECISIONS = 50  # decisions that are offered
 
 
 def complete_values(command: click.Command) -> None:
@@ -68,7 +71,7 @@ def _domains(vault: "Vault", _beginning: str) -> Iterable[str]:
 
 
 def _decisions(vault: "Vault", beginning: str) -> Iterable[str]:
-    return vault.store.head().recommendations.latest_decisions(beginning, _MOST)
+    return vault.store.head().recommendations.latest_decisions(beginning, _MAX_DECISIONS)
 
 
 # The values to offer for (command, parameter); "" stands for every command.
@@ -130,7 +133,7 @@ GROUPS = (
         "init clone setup import watch doctor check cold judge ask answer",
     ),
 )
-_NESTED = ("skill", "fact", "quarantine", "setup")  # commands with commands below them
+_COMMAND_GROUPS = ("skill", "fact", "quarantine", "setup")  # commands with commands below them
 # Commands that only programs call.
 HIDDEN = {"hook": "hook", "mcp": "setup", "merge-driver": "sync"}
 COMPLETING = "_SKILLVAULT_COMPLETE"  # set by a shell that completes a word
@@ -169,7 +172,7 @@ class CommandGroup(click.Group):
 
     def _find_nested(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Return the calls in which `args` come below another command, as `skill list`."""
-        groups = {name: self.get_command(ctx, name) for name in _NESTED}
+        groups = {name: self.get_command(ctx, name) for name in _COMMAND_GROUPS}
         return [
             shlex.join(["skillvault", name, *args])
             for name, group in groups.items()

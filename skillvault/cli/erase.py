@@ -1,4 +1,7 @@
-"""erase: a person removes a name, a secret or an outcome from the history, at a terminal."""
+"""erase: a person removes a name, a secret or an outcome from the history, at a terminal.
+
+`team/erase.py` rewrites the history; here the person is asked.
+"""
 
 import sys
 from datetime import UTC, datetime
@@ -12,8 +15,8 @@ from skillvault.model.errors import UsageError
 from skillvault.model.text.text import pluralize
 from skillvault.team import erase as erasing
 
-_WORD = "erase"  # that a person types to confirm
-_MOST = 20  # paths in the preview
+_CONFIRMATION = "erase"  # that a person types to confirm
+_MAX_PATHS = 20  # paths in the preview
 
 
 @click.command()
@@ -45,8 +48,8 @@ def erase(follow: bool, dry_run: bool, vault_path: Path | None) -> None:
         _print_preview(erasure)
         if dry_run:
             return False
-        answer = click.prompt(f"Type `{_WORD}` to do this", default="", show_default=False)
-        return bool(answer.strip() == _WORD)
+        answer = click.prompt(f"Type `{_CONFIRMATION}` to do this", default="", show_default=False)
+        return bool(answer.strip() == _CONFIRMATION)
 
     erasure = erasing.erase(vault.store, texts, confirm, key=key or None, now=datetime.now(UTC))
     if erasure.is_in_config:
@@ -78,10 +81,10 @@ def _print_preview(erasure: erasing.Erasure) -> None:
     paths = [*erasure.paths, *erasure.local_files]
     commits, messages = pluralize(erasure.commits, "commit"), pluralize(erasure.messages, "message")
     echo(f"rewrites {commits}, with {messages} and {pluralize(len(paths), 'file')}:")
-    for path in paths[:_MOST]:
+    for path in paths[:_MAX_PATHS]:
         echo(f"  {path}")
-    if len(paths) > _MOST:
-        echo(f"  and {len(paths) - _MOST} more")
+    if len(paths) > _MAX_PATHS:
+        echo(f"  and {len(paths) - _MAX_PATHS} more")
     for ref in erasure.refs:
         echo(f"  moves {ref}")
     for ref in erasure.remote_refs:

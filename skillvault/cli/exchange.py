@@ -1,11 +1,13 @@
-"""import, export, install, learn: outcomes, skills and rules of other people, in and out."""
+"""import, export, install, learn: outcomes, skills and rules of other people, in and out.
+
+The formats are in `exchange/`, the decisions about skills in `review/installing.py`.
+"""
 
 import re
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,13 +16,14 @@ import msgspec
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
-    MANY,
+    MAX_LISTED,
     WriteOptions,
     dry_option,
     echo,
     json_option,
     open_vault,
     print_json,
+    progress_bar,
     say,
     track,
     vault_option,
@@ -49,6 +52,15 @@ from skillvault.sessions.transcripts import (
 )
 from skillvault.sessions.trial import NewSessions
 from skillvault.vault.files.arrival import make_printable
+
+_EXPORT_FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
+CLIENT_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
+_COLUMN_WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, task
+_SKILLS_FORMAT = "skills"
+_REPORT_FORMATS = ("ctrf", "junit")
+
+
+# ── install ──────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -201,7 +213,7 @@ def print_report(
             passages = pluralize(len(report.passages), "passage")
             asking = "`skillvault run` asks Claude, `ask --send` a client, `ask` an agent"
             say(f"{passages} for the judge to decide; {asking}")
-        limit = None if verbose or len(report.known) <= MANY else MANY
+        limit = None if verbose or len(report.known) <= MAX_LISTED else MAX_LISTED
         for sentence in report.known[:limit]:
             say(sentence)
         if limit:
@@ -216,7 +228,7 @@ def print_report(
 def _print_proposed(report: InstallReport, source: str, *, dry: bool, verbose: bool) -> None:
     """Print each installed skill; of many only their counts and the next commands."""
     count = len(report.installed)
-    if verbose or count <= MANY:
+    if verbose or count <= MAX_LISTED:
         for installed in report.installed:
             _print_installed(installed)
         return
@@ -242,7 +254,7 @@ def _print_installed(skill: InstalledSkill) -> None:
 
 
 def _say_passed_over(entries: Sequence[SkippedFile], *, verbose: bool = True) -> None:
-    if verbose or len(entries) <= MANY:
+    if verbose or len(entries) <= MAX_LISTED:
         for entry in entries:
             say(f"passed over: {entry.path}: {entry.reason}")
         return
@@ -279,14 +291,14 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
     return {"installed": rows, "rules": rules, "passages": passages, "facts": facts, **plain}
 
 
-_FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
+# ── export ───────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
 @click.option(
     "--to",
     required=True,
-    type=click.Choice(_FORMATS),
+    type=click.Choice(_EXPORT_FORMATS),
     help="Write the files that this program reads.",
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
@@ -319,12 +331,12 @@ def export(
     if as_data:
         print_json(report)
     else:
-        _print(report, dry=dry)
+        _print_export(report, dry=dry)
     if report.left:
         sys.exit(1)
 
 
-def _print(report: ExportReport, *, dry: bool) -> None:
+def _print_export(report: ExportReport, *, dry: bool) -> None:
     for path in report.removed:
         say(f"{'would remove' if dry else 'removed'}: {path}")
     if report.cut:
@@ -341,157 +353,14 @@ def _print(report: ExportReport, *, dry: bool) -> None:
     )
 
 
-_WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, task
-NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
-
-
-def import_transcripts(
-    vault: Vault,
-    client: str,
-    paths: Sequence[Path],
-    *,
-    domain: str | None,
-    trust: Trust,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
-    """Import transcripts, and print the result like that of any import."""
-    is_table = dry and not as_data
-    if is_table:
-        echo(_row("made at", "status", "seen by", "action", "task"))
-    report, transcripts = _read_transcripts(
-        vault,
-        client,
-        paths,
-        domain=domain,
-        trust=trust,
-        now=now,
-        dry=dry,
-        on_outcomes=_print_rows if is_table else None,
-    )
-    for kind, count in sorted(transcripts.unread.items()):
-        lines = f"{count} line{'s were' if count > 1 else ' was'}"
-        say(make_printable(f"{lines} not understood: {kind}; the rest was read"))
-    for sentence in sorted(transcripts.versions):
-        say(make_printable(sentence))
-    if is_table:
-        report.done = []  # the table lists the outcomes already
-    # A transcript has what the user said next, from which `run` makes the lessons.
-    end_intake(vault, report, dry=dry, as_data=as_data, asks=False)
-
-
-def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
-    for outcome in outcomes:
-        decision, result = outcome["decision"], outcome["result"]
-        made_at = decision.get("made_at", outcome["occurred_at"])
-        observer = result.get("observed_by", "nobody")
-        echo(_row(made_at, result["status"], observer, decision["action"], decision["task"]))
-
-
-def _row(*values: str) -> str:
-    cells = (shorten(flatten(value), width) for value, width in zip(values, _WIDTHS, strict=True))
-    columns = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-    return make_printable("  ".join(columns)).rstrip()
-
-
-def _read_transcripts(
-    vault: Vault, client: str, paths: Sequence[Path], **options: Any
-) -> tuple[Report, ImportTally]:
-    """Import transcripts with a progress bar."""
-    size = sum(path.stat().st_size for path in transcript_files(paths))
-    with _bar(f"Reading {NAMES[client]}", length=size) as bar:
-        return vault.import_transcripts(client, paths, advance=bar.update, **options)
-
-
-def _bar(label: str, **keywords: Any) -> Any:
-    """Return a progress bar, which shows in a terminal alone."""
-    return click.progressbar(
-        **keywords, label=f"{label:20}", file=sys.stderr, hidden=not sys.stderr.isatty()
-    )
-
-
-def learn_from_transcripts(
-    vault: Vault, groups: Iterable[tuple[str, str, Sequence[Path]]]
-) -> Report:
-    """Import the transcripts of each (client, domain), learn from them, and return the run."""
-    for client, domain, files in groups:
-        report, _ = _read_transcripts(vault, client, files, domain=domain)
-        for refusal in report.quarantined:
-            say(f"not read: {refusal.file}: {refusal.message}")
-    return vault.run(track=_track)
-
-
-def _track(items: Sequence[Any], description: str) -> Iterable[Any]:
-    """Show the progress of the longest step alone, so that one bar follows that of reading."""
-    return _learning(items) if description.startswith("evaluating") else items
-
-
-def _learning(items: Sequence[Any]) -> Iterator[Any]:
-    with _bar("Learning", iterable=items) as bar:
-        yield from bar
-
-
-def import_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Add `--import/--no-import`; see `offer_sessions`."""
-    return click.option(
-        "--import/--no-import",
-        "imports",
-        default=None,
-        help="Read your earlier sessions, or leave them (default: ask, in a terminal).",
-    )(command)
-
-
-def offer_sessions(
-    vault: Vault,
-    groups: Sequence[NewSessions],
-    scope: str,
-    command: Sequence[str],
-    *,
-    imports: bool | None,
-) -> None:
-    """Read the sessions that a vault lacks, if the person wants that.
-
-    A person in a terminal is asked; otherwise a line names the `command` that reads them. `scope`
-    says where they were found.
-    """
-    counts = Counter[str]()
-    for group in groups:
-        counts[group.client] += len(group.sessions)
-    if not counts or imports is False:
-        return
-    (client, count), *others = counts.items()
-    parts = [f"{pluralize(count, 'session')} of {NAMES[client]}"]
-    parts += [f"{count:,} of {NAMES[client]}" for client, count in others]
-    found = f"{join_items(parts)} {'was' if counts.total() == 1 else 'were'} found {scope}"
-    line = shlex.join(command)
-    if imports is None and not sys.stdin.isatty():
-        say(f"{found}; `{line}` reads them")
-    elif imports is None and not click.confirm(f"{found}; read them now?", default=True, err=True):
-        say(f"`{line}` reads them later")
-    else:
-        report = learn_from_transcripts(
-            vault, [(group.client, group.domain, group.files) for group in groups]
-        )
-        head = vault.store.head()
-        refs = {ref for result in report.done for ref in result.change.targets}
-        kinds = Counter(ref.kind for ref in refs if ref in head.records)
-        learned = join_items(pluralize(kinds[kind], kind) for kind in ("skill", "fact"))
-        say(f"learned {learned}")
-        if rules := vault.memory.waiting():
-            review = shlex.join(["skillvault", "--vault", str(vault.root), "review"])
-            say(f"waits for you: {pluralize(len(rules), 'rule')}; `{review}`")
-
-
-_SKILLS = "skills"
-_REPORTS = ("ctrf", "junit")
+# ── import ───────────────────────────────────────────────────────────────────────────
 
 
 @click.command("import")
 @click.argument(
     "format_name",
     metavar="FORMAT",
-    type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS]),
+    type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS_FORMAT]),
 )
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option(
@@ -532,36 +401,23 @@ def import_(
     files = files or tuple(transcript_folders(format_name) if format_name in CLIENTS else ())
     if not files:
         raise UsageError(f"name the FILES to import: `skillvault import {format_name} PATH`")
-    if format_name == _SKILLS and domain is not None:
+    if format_name == _SKILLS_FORMAT and domain is not None:
         raise UsageError("--domain is for outcomes; a skill has the domain that it names")
-    if format_name != _SKILLS and skill_format is not None:
+    if format_name != _SKILLS_FORMAT and skill_format is not None:
         raise UsageError("--from is for skills; write `skillvault import skills PATH`")
-    if decision is not None and format_name not in _REPORTS:
+    if decision is not None and format_name not in _REPORT_FORMATS:
         raise UsageError("--decision is for test reports; write junit or ctrf")
     if trust != "local" and format_name not in CLIENTS:
         raise UsageError("--trust is for transcripts; drop a file into inbox/untrusted/ instead")
-    vault = options.open_vault()
     if format_name in CLIENTS:
-        import_transcripts(
-            vault,
-            format_name,
-            files,
-            domain=domain,
-            trust=trust,
-            **options.keywords,
-            as_data=options.as_data,
-        )
+        _import_transcripts(options, format_name, files, domain, trust)
         return
-    if format_name != _SKILLS:
+    vault = options.open_vault()
+    if format_name != _SKILLS_FORMAT:
         report = vault.import_files(
-            format_name,
-            files,
-            domain=domain,
-            decision=decision,
-            **options.keywords,
-            track=track,
+            format_name, files, domain=domain, decision=decision, **options.keywords, track=track
         )
-        end_intake(vault, report, dry=options.dry, as_data=options.as_data)
+        end_intake(vault, report, options)
         return
     install_report = InstallReport()
     for path in files:
@@ -572,6 +428,135 @@ def import_(
         pack(vault)
     origin = str(files[0]) if len(files) == 1 else ""
     print_report(install_report, origin, as_data=options.as_data, dry=options.dry, verbose=verbose)
+
+
+def _import_transcripts(
+    options: WriteOptions, client: str, paths: Sequence[Path], domain: str | None, trust: Trust
+) -> None:
+    """Import transcripts, and print the result like that of any import."""
+    vault, is_table = options.open_vault(), options.dry and not options.as_data
+    if is_table:
+        echo(_row("made at", "status", "seen by", "action", "task"))
+    report, transcripts = _read_transcripts(
+        vault,
+        client,
+        paths,
+        domain=domain,
+        trust=trust,
+        **options.keywords,
+        on_outcomes=_print_rows if is_table else None,
+    )
+    for kind, count in sorted(transcripts.unread.items()):
+        lines = f"{count} line{'s were' if count > 1 else ' was'}"
+        say(make_printable(f"{lines} not understood: {kind}; the rest was read"))
+    for sentence in sorted(transcripts.versions):
+        say(make_printable(sentence))
+    if is_table:
+        report.done = []  # the table lists the outcomes already
+    # A transcript has what the user said next, from which `run` makes the lessons.
+    end_intake(vault, report, options, asks=False)
+
+
+def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
+    for outcome in outcomes:
+        decision, result = outcome["decision"], outcome["result"]
+        made_at = decision.get("made_at", outcome["occurred_at"])
+        observer = result.get("observed_by", "nobody")
+        echo(_row(made_at, result["status"], observer, decision["action"], decision["task"]))
+
+
+def _row(*values: str) -> str:
+    cells = (
+        shorten(flatten(value), width) for value, width in zip(values, _COLUMN_WIDTHS, strict=True)
+    )
+    columns = (f"{cell:{width}}" for cell, width in zip(cells, _COLUMN_WIDTHS, strict=True))
+    return make_printable("  ".join(columns)).rstrip()
+
+
+def _read_transcripts(
+    vault: Vault, client: str, paths: Sequence[Path], **options: Any
+) -> tuple[Report, ImportTally]:
+    """Import transcripts with a progress bar."""
+    size = sum(path.stat().st_size for path in transcript_files(paths))
+    with progress_bar(f"Reading {CLIENT_NAMES[client]}", length=size) as bar:
+        return vault.import_transcripts(client, paths, advance=bar.update, **options)
+
+
+# ── transcripts that a vault lacks ───────────────────────────────────────────────────
+
+
+def import_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add `--import/--no-import`; see `offer_sessions`."""
+    return click.option(
+        "--import/--no-import",
+        "imports",
+        default=None,
+        help="Read your earlier sessions, or leave them (default: ask, in a terminal).",
+    )(command)
+
+
+def offer_sessions(
+    vault: Vault,
+    groups: Sequence[NewSessions],
+    scope: str,
+    command: Sequence[str],
+    *,
+    imports: bool | None,
+) -> None:
+    """Read the sessions that a vault lacks, if the person wants that.
+
+    A person in a terminal is asked; otherwise a line names the `command` that reads them. `scope`
+    says where they were found.
+    """
+    counts = Counter[str]()
+    for group in groups:
+        counts[group.client] += len(group.sessions)
+    if not counts or imports is False:
+        return
+    (client, count), *others = counts.items()
+    parts = [f"{pluralize(count, 'session')} of {CLIENT_NAMES[client]}"]
+    parts += [f"{count:,} of {CLIENT_NAMES[client]}" for client, count in others]
+    found = f"{join_items(parts)} {'was' if counts.total() == 1 else 'were'} found {scope}"
+    line = shlex.join(command)
+    if imports is None and not sys.stdin.isatty():
+        say(f"{found}; `{line}` reads them")
+    elif imports is None and not click.confirm(f"{found}; read them now?", default=True, err=True):
+        say(f"`{line}` reads them later")
+    else:
+        report = learn_from_transcripts(
+            vault, [(group.client, group.domain, group.files) for group in groups]
+        )
+        head = vault.store.head()
+        refs = {ref for result in report.done for ref in result.change.targets}
+        kinds = Counter(ref.kind for ref in refs if ref in head.records)
+        learned = join_items(pluralize(kinds[kind], kind) for kind in ("skill", "fact"))
+        say(f"learned {learned}")
+        if rules := vault.memory.waiting():
+            review = shlex.join(["skillvault", "--vault", str(vault.root), "review"])
+            say(f"waits for you: {pluralize(len(rules), 'rule')}; `{review}`")
+
+
+def learn_from_transcripts(
+    vault: Vault, groups: Iterable[tuple[str, str, Sequence[Path]]]
+) -> Report:
+    """Import the transcripts of each (client, domain), learn from them, and return the run."""
+    for client, domain, files in groups:
+        report, _ = _read_transcripts(vault, client, files, domain=domain)
+        for refusal in report.quarantined:
+            say(f"not read: {refusal.file}: {refusal.message}")
+    return vault.run(track=_track_evaluation)
+
+
+def _track_evaluation(items: Sequence[Any], description: str) -> Iterator[Any]:
+    """Show the progress of the longest step alone, so that one bar follows that of reading."""
+    if not description.startswith("evaluating"):
+        yield from items
+        return
+    with progress_bar("Learning", iterable=items) as bar:
+        yield from bar
+
+
+# ── learn ────────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -622,7 +607,7 @@ def learn(  # noqa: PLR0913 (click hands a command one argument an option)
     elif domain is not None:
         raise UsageError("--domain works only with a folder, a file or a URL; remove it")
     elif rule is not None:
-        _note(vault, rule, scope, keep_both=keep_both, dry=dry, as_data=as_data)
+        _note_rule(vault, rule, scope, keep_both=keep_both, dry=dry, as_data=as_data)
     else:
         _print_learned(vault, as_data=as_data)
 
@@ -647,14 +632,8 @@ def _print_learned(vault: Vault, *, as_data: bool) -> None:
         say(f"not committed yet: {rules}; next: skillvault run")
 
 
-def _note(
-    vault: Vault,
-    rule: str,
-    scope: tuple[str, ...],
-    *,
-    keep_both: bool,
-    dry: bool,
-    as_data: bool,
+def _note_rule(
+    vault: Vault, rule: str, scope: tuple[str, ...], *, keep_both: bool, dry: bool, as_data: bool
 ) -> None:
     remarks = vault.notebook.remarks(rule, keep_both=keep_both)
     text = vault.learn(rule, scope, keep_both=keep_both, dry=dry)

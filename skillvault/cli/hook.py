@@ -1,7 +1,7 @@
 """hook: answer an event of an agent's client. On any error it exits with 0 and prints nothing.
 
 A client passes the printed text to the agent. It takes an exit code of 2 for a veto of the prompt,
-and the user would lose the prompt.
+and the user would lose the prompt. `sessions/hooks.py` answers each event.
 """
 
 import json
@@ -33,47 +33,14 @@ from skillvault.vault.disk import private_mode
 from skillvault.vault.files import layout, redact
 
 LOG = "hook.log"
-MAX_LOG_BYTES = 128 * 1024  # bytes
-_LINE = 400  # characters
-
-
-def log_line(folder: Path, text: str) -> None:
-    """Append a line without secrets; a log that is too long loses its older half."""
-    path = folder / LOG
-    folder.mkdir(parents=True, exist_ok=True)
-    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    line = f"{at} {' '.join(redact.redact_value(text).split())[:_LINE]}\n".encode(errors="replace")
-    if path.exists() and path.stat().st_size + len(line) > MAX_LOG_BYTES:
-        draft = path.with_name(f".{LOG}.{os.getpid()}")
-        draft.touch(mode=private_mode(folder) & 0o666)
-        draft.write_bytes(path.read_bytes()[-MAX_LOG_BYTES // 2 :].partition(b"\n")[2])
-        draft.replace(path)
-    path.touch(mode=private_mode(folder) & 0o666)
-    with path.open("ab") as file:
-        file.write(line)
-
-
-def start_detached(root: Path, *words: str) -> None:
-    """Start a command on a vault that outlives this process."""
-    subprocess.Popen(
-        [sys.executable, "-m", "skillvault", "--vault", str(root), *words],
-        cwd=root,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
-def ask_in_background(vault: Vault) -> None:
-    """Start a process that asks the judge's client what is due, if a client is the judge."""
-    if ASKING not in os.environ and vault.store.head().policy.judge.provider == "client":
-        start_detached(vault.root, "ask", "--send", "--when-due")
-
-
+MAX_LOG_BYTES = 128 * 1024
+_MAX_LINE_LENGTH = 400  # characters of a line in the log
 CLIENTS = ("claude-code", "codex")
-_IDLE = 600  # seconds after which the process that answers hooks ends
-_SLOW = 1.0  # seconds that are worth a line in the log
+_IDLE_SECONDS = 600  # seconds after which the process that answers hooks ends
+_SLOW_SECONDS = 1.0  # seconds that are worth a line in the log
+
+
+# ── answers ──────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -122,7 +89,7 @@ def hook(
         return text  # the running daemon records the files of the inbox
     waits = vault.inbox.names() or vault.store.taken.commits()
     if serves:
-        start_detached(vault.root, "watch", "--idle", str(_IDLE))
+        start_detached(vault.root, "watch", "--idle", str(_IDLE_SECONDS))
     elif event in ("SessionStart", "SessionEnd") and waits:
         start_detached(vault.root, "run")
     return text
@@ -178,9 +145,27 @@ def _react(
     return ""
 
 
-def split_vault(words: list[str]) -> list[str]:
-    """Return the words of a command line, with `--vault=PATH` split in two."""
-    return [part for w in words for part in (w.split("=", 1) if w.startswith("--vault=") else [w])]
+def vault_parts(vault: Vault) -> HookVault:
+    """Return the parts of a vault that events need."""
+    return HookVault(
+        root=vault.root,
+        store=vault.store,
+        inbox=vault.inbox,
+        shelf=lambda: vault.shelf,
+        export=lambda to, folder, domain: vault.exporter.export(to, folder, domain=domain),
+        questions=lambda session: _count_questions(vault, session),
+        ask=lambda: ask_in_background(vault),
+    )
+
+
+def _count_questions(vault: Vault, session: str) -> int:
+    """Count the waiting questions for the agent of a session, at most those of one prompt."""
+    if vault.store.head().policy.judge.provider != "agent":
+        return 0
+    return len(vault.queue.next_questions(session=session))
+
+
+# ── the process of a hook ────────────────────────────────────────────────────────────
 
 
 def run_quietly(words: list[str]) -> NoReturn:
@@ -205,33 +190,9 @@ def run_quietly(words: list[str]) -> NoReturn:
             os._exit(0)
 
 
-def _log_run(words: list[str], seconds: float) -> None:
-    """Log an error, or a run that took long."""
-    error = sys.exc_info()[1]
-    if error is not None:
-        _log_event(words, f"{type(error).__name__}: {error}")
-    elif seconds > _SLOW:
-        _log_event(words, f"took {seconds:.1f} s")
-
-
-def vault_parts(vault: Vault) -> HookVault:
-    """Return the parts of a vault that events need."""
-    return HookVault(
-        root=vault.root,
-        store=vault.store,
-        inbox=vault.inbox,
-        shelf=lambda: vault.shelf,
-        export=lambda to, folder, domain: vault.exporter.export(to, folder, domain=domain),
-        questions=lambda session: _count_questions(vault, session),
-        ask=lambda: ask_in_background(vault),
-    )
-
-
-def _count_questions(vault: Vault, session: str) -> int:
-    """Count the waiting questions for the agent of a session, at most those of one prompt."""
-    if vault.store.head().policy.judge.provider != "agent":
-        return 0
-    return len(vault.queue.next_questions(session=session))
+def split_vault(words: list[str]) -> list[str]:
+    """Return the words of a command line, with `--vault=PATH` split in two."""
+    return [part for w in words for part in (w.split("=", 1) if w.startswith("--vault=") else [w])]
 
 
 def _give_up(words: list[str]) -> None:
@@ -242,6 +203,46 @@ def _give_up(words: list[str]) -> None:
         _log_event(words, f"gave up after {wait}; the index is brought up to date meanwhile")
         start_detached(root, "status")
     os._exit(0)
+
+
+def _find_root(words: list[str]) -> Path | None:
+    """Return the vault of the command line, the environment or this folder, else None."""
+    values = [words[index + 1] for index, word in enumerate(words[:-1]) if word == "--vault"]
+    path = values[-1] if values else os.environ.get("SKILLVAULT_VAULT")
+    try:
+        return layout.named_root(Path(path)) if path else layout.find_root(Path())
+    except NotAVaultError:
+        return None
+
+
+def start_detached(root: Path, *words: str) -> None:
+    """Start a command on a vault that outlives this process."""
+    subprocess.Popen(
+        [sys.executable, "-m", "skillvault", "--vault", str(root), *words],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def ask_in_background(vault: Vault) -> None:
+    """Start a process that asks the judge's client what is due, if a client is the judge."""
+    if ASKING not in os.environ and vault.store.head().policy.judge.provider == "client":
+        start_detached(vault.root, "ask", "--send", "--when-due")
+
+
+# ── the log ──────────────────────────────────────────────────────────────────────────
+
+
+def _log_run(words: list[str], seconds: float) -> None:
+    """Log an error, or a run that took long."""
+    error = sys.exc_info()[1]
+    if error is not None:
+        _log_event(words, f"{type(error).__name__}: {error}")
+    elif seconds > _SLOW_SECONDS:
+        _log_event(words, f"took {seconds:.1f} s")
 
 
 def _log_event(words: list[str], text: str) -> None:
@@ -257,11 +258,19 @@ def _log_event(words: list[str], text: str) -> None:
     say(f"skillvault: {line}")
 
 
-def _find_root(words: list[str]) -> Path | None:
-    """Return the vault of the command line, the environment or this folder, else None."""
-    values = [words[index + 1] for index, word in enumerate(words[:-1]) if word == "--vault"]
-    path = values[-1] if values else os.environ.get("SKILLVAULT_VAULT")
-    try:
-        return layout.named_root(Path(path)) if path else layout.find_root(Path())
-    except NotAVaultError:
-        return None
+def log_line(folder: Path, text: str) -> None:
+    """Append a line without secrets; a log that is too long loses its older half."""
+    path = folder / LOG
+    folder.mkdir(parents=True, exist_ok=True)
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    line = f"{at} {' '.join(redact.redact_value(text).split())[:_MAX_LINE_LENGTH]}\n".encode(
+        errors="replace"
+    )
+    if path.exists() and path.stat().st_size + len(line) > MAX_LOG_BYTES:
+        draft = path.with_name(f".{LOG}.{os.getpid()}")
+        draft.touch(mode=private_mode(folder) & 0o666)
+        draft.write_bytes(path.read_bytes()[-MAX_LOG_BYTES // 2 :].partition(b"\n")[2])
+        draft.replace(path)
+    path.touch(mode=private_mode(folder) & 0o666)
+    with path.open("ab") as file:
+        file.write(line)

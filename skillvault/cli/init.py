@@ -17,6 +17,7 @@ from skillvault.cli.options import (
     VaultPath,
     choose_vault,
     echo,
+    list_some,
     now_option,
     open_vault,
     print_json,
@@ -36,90 +37,8 @@ from skillvault.sessions.transcripts import CODING
 from skillvault.sessions.trial import find_new_sessions
 from skillvault.vault.files import layout
 
-_CI = {"github": ".github/workflows/skillvault.yml", "gitlab": ".gitlab-ci.yml"}
+_WORKFLOW_FILES = {"github": ".github/workflows/skillvault.yml", "gitlab": ".gitlab-ci.yml"}
 _COLORS = {"problem": "red", "note": "yellow", "ok": "green"}  # of a row of `doctor`
-
-
-@click.command()
-@click.option("--upgrade", is_flag=True, help="Say what `skillvault run --upgrade` would change.")
-@read_options
-def doctor(upgrade: bool, vault_path: Path | None, as_data: bool) -> None:
-    """Find what keeps the vault from working, and say how to fix it.
-
-    Exits with 1 if there is a problem. Changes only what a killed skillvault left half-made.
-    """
-    if upgrade:
-        _preview_upgrade(open_vault(vault_path), as_data=as_data)
-        return
-    rows = Vault.doctor(choose_vault(vault_path))
-    if as_data:
-        print_json(rows)
-    else:
-        _print(rows)
-    if any(row.state == "problem" for row in rows):
-        sys.exit(1)
-
-
-def _preview_upgrade(vault: Vault, *, as_data: bool) -> None:
-    """Print a line for each step, with the number of its records and the first of them."""
-    report = api.upgrade(vault, dry=True)
-    if as_data:
-        print_json(run_shape(report))
-        return
-    refs: dict[tuple[str, str], list[str]] = {}
-    for result in report.done:
-        for ref in result.change.targets:
-            refs.setdefault((result.change.step, ref.kind), []).append(ref.id)
-    for (step, kind), names in refs.items():
-        remainder = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        count = pluralize(len(names), kind)
-        echo(f"{step:9} {count}: {', '.join(sorted(names)[:3])}{remainder}")
-    if refs:
-        say("`skillvault run --upgrade` makes one commit of it, which you can read and revert")
-    else:
-        echo("nothing would change")
-
-
-def _print(rows: "list[Row]") -> None:
-    width = max(len(row.check) for row in rows)
-    for row in rows:
-        echo(f"{row.state:7}  {row.check:{width}}  {row.detail}", color=_COLORS.get(row.state))
-        if row.fix:
-            echo(f"{'':7}  {'':{width}}  fix: {row.fix}")
-
-
-@click.command()
-@click.option("--staged", is_flag=True, help="Check the staged files instead of the work tree.")
-@click.option(
-    "--against", metavar="BASE", help="Check by the roles at this commit who made the later ones."
-)
-@read_options
-def check(staged: bool, against: str | None, vault_path: Path | None, as_data: bool) -> None:
-    """Check that the files of a vault are valid and agree.
-
-    Prints each problem, and exits with 1 if there is one.
-    """
-    if staged and against:
-        raise UsageError("--staged files have no commit yet; remove --against")
-    index = os.environ.get("GIT_INDEX_FILE") if staged else None
-    report = open_vault(vault_path).check(
-        staged=staged, index=str(Path(index).absolute()) if index else None, against=against
-    )
-    if as_data:
-        print_json(msgspec.to_builtins(report))
-    else:
-        for problem in report.problems:
-            echo(_line(problem), err=staged)
-        for note in report.notes if not staged else ():
-            echo(f"note: {_line(note)}")
-        if not staged and not report.problems:
-            echo("no problems found")
-    if report.problems:
-        sys.exit(1)
-
-
-def _line(problem: Problem) -> str:
-    return f"{problem.path}: {problem.message} [{problem.code}]"
 
 
 @click.command()
@@ -130,7 +49,9 @@ def _line(problem: Problem) -> str:
 @click.option("--post-merge", is_flag=True, help="Install a hook that runs the loop after a pull.")
 @click.option("--nested", is_flag=True, help="Create it inside another git repository.")
 @click.option(
-    "--ci", type=click.Choice(list(_CI)), help="Write the workflow of a team for this forge."
+    "--ci",
+    type=click.Choice(list(_WORKFLOW_FILES)),
+    help="Write the workflow of a team for this forge.",
 )
 @import_option
 @vault_option
@@ -154,15 +75,15 @@ def init(
     vault, report = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
     if ci:
         workflow, template = (
-            vault.root / _CI[ci],
+            vault.root / _WORKFLOW_FILES[ci],
             layout.resource("vault_template") / f"ci/{ci}.yml",
         )
         if not workflow.exists():
             workflow.parent.mkdir(parents=True, exist_ok=True)
             workflow.write_bytes(template.read_bytes())
-            report.did.append(f"{_CI[ci]}; set its variables, and commit it")
+            report.did.append(f"{_WORKFLOW_FILES[ci]}; set its variables, and commit it")
         elif workflow.read_bytes() != template.read_bytes():
-            report.left.append(f"{_CI[ci]} stays as it is; add the jobs of {template}")
+            report.left.append(f"{_WORKFLOW_FILES[ci]} stays as it is; add the jobs of {template}")
     for line in report.did:
         echo(f"made {line}")
     if not report.did:
@@ -187,3 +108,83 @@ def _choose_folder(path: Path | None, vault_path: Path | None) -> Path:
     if vault_path or group.get_parameter_source("vault_path") is not ParameterSource.ENVIRONMENT:
         raise UsageError(f"{path} and --vault {folder} are two folders; name one")
     return path
+
+
+@click.command()
+@click.option("--staged", is_flag=True, help="Check the staged files instead of the work tree.")
+@click.option(
+    "--against", metavar="BASE", help="Check by the roles at this commit who made the later ones."
+)
+@read_options
+def check(staged: bool, against: str | None, vault_path: Path | None, as_data: bool) -> None:
+    """Check that the files of a vault are valid and agree.
+
+    Prints each problem, and exits with 1 if there is one.
+    """
+    if staged and against:
+        raise UsageError("--staged files have no commit yet; remove --against")
+    index = os.environ.get("GIT_INDEX_FILE") if staged else None
+    report = open_vault(vault_path).check(
+        staged=staged, index=str(Path(index).absolute()) if index else None, against=against
+    )
+    if as_data:
+        print_json(msgspec.to_builtins(report))
+    else:
+        for problem in report.problems:
+            echo(_problem_line(problem), err=staged)
+        for note in report.notes if not staged else ():
+            echo(f"note: {_problem_line(note)}")
+        if not staged and not report.problems:
+            echo("no problems found")
+    if report.problems:
+        sys.exit(1)
+
+
+def _problem_line(problem: Problem) -> str:
+    return f"{problem.path}: {problem.message} [{problem.code}]"
+
+
+@click.command()
+@click.option("--upgrade", is_flag=True, help="Say what `skillvault run --upgrade` would change.")
+@read_options
+def doctor(upgrade: bool, vault_path: Path | None, as_data: bool) -> None:
+    """Find what keeps the vault from working, and say how to fix it.
+
+    Exits with 1 if there is a problem. Changes only what a killed skillvault left half-made.
+    """
+    if upgrade:
+        _preview_upgrade(open_vault(vault_path), as_data=as_data)
+        return
+    rows = Vault.doctor(choose_vault(vault_path))
+    if as_data:
+        print_json(rows)
+    else:
+        _print_rows(rows)
+    if any(row.state == "problem" for row in rows):
+        sys.exit(1)
+
+
+def _preview_upgrade(vault: Vault, *, as_data: bool) -> None:
+    """Print a line for each step, with the number of its records and the first of them."""
+    report = api.upgrade(vault, dry=True)
+    if as_data:
+        print_json(run_shape(report))
+        return
+    refs: dict[tuple[str, str], list[str]] = {}
+    for result in report.done:
+        for ref in result.change.targets:
+            refs.setdefault((result.change.step, ref.kind), []).append(ref.id)
+    for (step, kind), names in refs.items():
+        echo(f"{step:9} {pluralize(len(names), kind)}: {list_some(sorted(names), 3)}")
+    if refs:
+        say("`skillvault run --upgrade` makes one commit of it, which you can read and revert")
+    else:
+        echo("nothing would change")
+
+
+def _print_rows(rows: "list[Row]") -> None:
+    width = max(len(row.check) for row in rows)
+    for row in rows:
+        echo(f"{row.state:7}  {row.check:{width}}  {row.detail}", color=_COLORS.get(row.state))
+        if row.fix:
+            echo(f"{'':7}  {'':{width}}  fix: {row.fix}")

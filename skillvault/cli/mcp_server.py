@@ -9,7 +9,7 @@ import mimetypes
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from inspect import signature
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 from urllib.parse import quote, unquote
 
 import anyio
@@ -51,6 +51,32 @@ from skillvault.model.records import Skill, Status
 from skillvault.model.text import front_matter
 from skillvault.model.text.text import shorten
 from skillvault.sessions.closing import Closing
+
+Text = Annotated[str, Field(min_length=1)]
+# Folders whose skills are not served, and the state of such a skill.
+_STATES = {"proposed": "proposed", "archive": "archived"}
+_MAX_MESSAGE_LENGTH = 2000  # characters
+_NOTIFICATIONS = "notifications/"  # the prefix of methods without an answer
+SCHEME = "skill://"
+PAGE = "SKILL.md"
+_PAGE_SIZE = 50  # skills on a page of the list
+_MAX_FILES, _MAX_BYTES = 512, 16 * 1024 * 1024  # limits for one skill
+_CACHE_MILLISECONDS = 60_000  # for which a client may cache an answer
+_INSTRUCTIONS = (
+    "What earlier work taught, from outcomes. Call `recommend` before a task and weigh what it "
+    "says; it gives no orders. Name the skills that you apply. When the task has ended, call "
+    "`record`, or `close` with what was seen."
+)
+_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_WRITES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_ADDS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+
+
+# ── results of the tools ─────────────────────────────────────────────────────────────
 
 
 class RecommendedSkill(TypedDict):
@@ -119,9 +145,7 @@ class CommitsResult(TypedDict):
     commits: list[str]
 
 
-Text = Annotated[str, Field(min_length=1)]
-# Folders whose skills are not served, and the state of such a skill.
-_SHUT = {"proposed": "proposed", "archive": "archived"}
+# ── tools ────────────────────────────────────────────────────────────────────────────
 
 
 class VaultTools:
@@ -172,12 +196,12 @@ class VaultTools:
         """Return a skill that agents may read; UsageError with its state for any other skill."""
         record, path = self._vault.skill(name)
         shelf = self._vault.shelf
-        if path.partition("/")[0] not in _SHUT:
+        if path.partition("/")[0] not in _STATES:
             skill, entry = shelf.get(record.name), shelf.layer_skill(record.name)
             is_seed = entry is not None and entry.layer == "seed"
             if skill and (is_seed or skill.name in {candidate.name for candidate in shelf.live()}):
                 return skill
-        state = _SHUT.get(path.partition("/")[0], record.status)
+        state = _STATES.get(path.partition("/")[0], record.status)
         source = ", made of untrusted sources" if record.trust == "untrusted" else ""
         raise UsageError(
             f"{record.name}: is {state}{source}, so agents cannot read it; a person can, by "
@@ -263,7 +287,15 @@ def _as_tool(method: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
 
     @wraps(method)
     async def call(**arguments: Any) -> CallToolResult:
-        return await _tool_result(partial(method, **arguments))
+        try:
+            value = await anyio.to_thread.run_sync(partial(method, **arguments))
+        except SkillvaultError as error:
+            return _refused_call(error)
+        plain = msgspec.json.encode(value).decode()
+        return CallToolResult(
+            content=[TextContent(type="text", text=plain)],
+            structured_content=msgspec.json.decode(plain),
+        )
 
     plain = signature(method)
     result = Annotated[CallToolResult, plain.return_annotation]
@@ -271,35 +303,19 @@ def _as_tool(method: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
     return call
 
 
-async def _tool_result(ask: Callable[[], Mapping[str, Any]]) -> CallToolResult:
-    """Run a call on another thread; a refusal gets a code, a key and an exit code."""
-    try:
-        value: Mapping[str, Any] = await anyio.to_thread.run_sync(ask)
-    except SkillvaultError as error:
-        return _refused_call(error)
-    plain = msgspec.json.encode(value).decode()
-    return CallToolResult(
-        content=[TextContent(type="text", text=plain)],
-        structured_content=msgspec.json.decode(plain),
-    )
-
-
 def _refused_call(error: SkillvaultError) -> CallToolResult:
-    refusal = _refusal(error)
-    return CallToolResult(
-        content=[TextContent(type="text", text=refusal["message"])],
-        structured_content={"error": refusal},
-        is_error=True,
-    )
-
-
-def _refusal(error: SkillvaultError) -> dict[str, Any]:
+    """Return a refusal with its code, the refused key, and an exit code."""
     name = type(error).__name__.removesuffix("Error")
     slug = "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
     code = error.code if isinstance(error, BadInputError) else slug
     key = error.key if isinstance(error, BadInputError) else None
-    message = shorten(str(error), _MAX_MESSAGE)
-    return {"code": code, "message": message, "key": key, "exit_code": error.exit_code}
+    message = shorten(str(error), _MAX_MESSAGE_LENGTH)
+    refusal = {"code": code, "message": message, "key": key, "exit_code": error.exit_code}
+    return CallToolResult(
+        content=[TextContent(type="text", text=message)],
+        structured_content={"error": refusal},
+        is_error=True,
+    )
 
 
 def _call_error(error: ToolError) -> SkillvaultError:
@@ -323,76 +339,13 @@ def _commits_of(report: Report | None) -> CommitsResult:
     )
 
 
-_MAX_MESSAGE = 2000  # characters
-_NOTES = "notifications/"  # prefix of methods that need no answer
-
-
-async def _relay_messages(
-    incoming: Any, outgoing: Any, to: MemoryObjectSendStream[SessionMessage | Exception]
-) -> None:
-    """Pass messages to the server, and answer malformed messages, which the SDK drops."""
-    async with to:
-        async for item in incoming:
-            answer = _answer_malformed(item)
-            if answer is not None:
-                await outgoing.send(SessionMessage(answer))
-            elif isinstance(item, SessionMessage):
-                await to.send(item)
-
-
-def _answer_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
-    """Return the error for a malformed line; None for a message or an empty line."""
-    if isinstance(item, SessionMessage):
-        message = item.message
-        # The SDK takes a request whose id is neither number nor text for a notification.
-        is_one = not isinstance(message, JSONRPCNotification) or message.method.startswith(_NOTES)
-        return None if is_one else _message_error(INVALID_REQUEST, None)
-    if not isinstance(item, ValidationError):
-        return None
-    errors = item.errors(include_url=False)
-    line = errors[0]["input"]
-    if errors[0]["type"] != "json_invalid":
-        values = (error["input"] for error in errors if error["type"] == "missing")
-        return _message_error(INVALID_REQUEST, next(values, None))
-    return _message_error(PARSE_ERROR, _parse_json(line)) if line.strip() else None
-
-
-def _message_error(code: int, message: Any) -> JSONRPCError:
-    """Return an error about a message, with the message's id if it has one."""
-    name = message.get("id") if isinstance(message, dict) else None
-    is_usable = (isinstance(name, str) and name.isprintable()) or type(name) is int
-    content = "no JSON in UTF-8" if code == PARSE_ERROR else "no request of JSON-RPC 2.0"
-    error = ErrorData(code=code, message=f"the line holds {content}")
-    return JSONRPCError(jsonrpc="2.0", id=name if is_usable else None, error=error)
-
-
-def _parse_json(line: str) -> Any:
-    """Parse a line, even with half of a pair of surrogates; None if it is no JSON."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-
-
-SCHEME = "skill://"
-PAGE = "SKILL.md"
-_MOST = 50  # skills on a page of the list
-_MAX_FILES, _MAX_BYTES = 512, 16 * 1024 * 1024  # limits for one skill
-_TTL = 60_000  # milliseconds for which a client may cache an answer
+# ── skills as resources ──────────────────────────────────────────────────────────────
 
 
 class GetSkillParams(RequestParams):
     """The address of a skill."""
 
     uri: str
-
-
-class SkillFile(NamedTuple):
-    """One file of a skill as a resource."""
-
-    uri: str
-    mime_type: str
-    content: bytes
 
 
 class LiveSkills:
@@ -415,14 +368,11 @@ class LiveSkills:
             if PAGE in skill.files and len(skill.files) <= _MAX_FILES and size <= _MAX_BYTES:
                 yield skill
 
-    def file(self, uri: str) -> SkillFile | None:
-        """Return the file at an address; None for an unknown address."""
+    def find(self, uri: str) -> tuple[OutgoingSkill | None, str]:
+        """Return the skill and the path of an address; None for an unknown skill."""
         name, _, path = uri.removeprefix(SCHEME).partition("/")
-        if not uri.startswith(SCHEME):
-            return None
-        skill = next(self.whole_skills([unquote(name)]), None)
-        content = skill.files.get(unquote(path)) if skill else None
-        return None if content is None else SkillFile(uri, mime_type_of(path), content)
+        names = [unquote(name)] if uri.startswith(SCHEME) else []
+        return next(self.whole_skills(names), None), unquote(path)
 
 
 class SkillsExtension(Extension):
@@ -455,22 +405,19 @@ class SkillsExtension(Extension):
         entry = await anyio.to_thread.run_sync(self._find_entry, params.uri)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"{params.uri}: there is no live skill at this address")
-        return {**_complete(), "skill": entry}
+        return {**_result_header(), "skill": entry}
 
     def _list_page(self, cursor: str) -> dict[str, Any]:
         """Return the skills after a name; the last name is the cursor of the next page."""
         names = [name for name in self._skills.live_names() if name > cursor]
-        page = names[:_MOST]
+        page = names[:_PAGE_SIZE]
         entries = (_list_entry(skill) for skill in self._skills.whole_skills(page))
-        next_page = {"nextCursor": page[-1]} if len(names) > _MOST else {}
-        return {**_complete(), "skills": [entry for entry in entries if entry], **next_page}
+        next_page = {"nextCursor": page[-1]} if len(names) > _PAGE_SIZE else {}
+        return {**_result_header(), "skills": [entry for entry in entries if entry], **next_page}
 
     def _find_entry(self, uri: str) -> dict[str, Any] | None:
-        name, _, path = uri.removeprefix(SCHEME).partition("/")
-        if not uri.startswith(SCHEME) or path != PAGE:
-            return None
-        skill = next(self._skills.whole_skills([unquote(name)]), None)
-        return None if skill is None else _list_entry(skill)
+        skill, path = self._skills.find(uri)
+        return _list_entry(skill) if skill and path == PAGE else None
 
 
 def uri_of(name: str, path: str = PAGE) -> str:
@@ -478,7 +425,7 @@ def uri_of(name: str, path: str = PAGE) -> str:
     return f"{SCHEME}{quote(name)}/{quote(path)}"
 
 
-def mime_type_of(path: str) -> str:
+def _mime_type_of(path: str) -> str:
     """Guess the type of a file by its name."""
     if path.endswith(".md"):
         return "text/markdown"
@@ -513,22 +460,31 @@ def _json_value(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def _complete() -> dict[str, Any]:
-    return {"resultType": "complete", "ttlMs": _TTL, "cacheScope": "private"}
+def _result_header() -> dict[str, Any]:
+    return {"resultType": "complete", "ttlMs": _CACHE_MILLISECONDS, "cacheScope": "private"}
 
 
-_INSTRUCTIONS = (
-    "What earlier work taught, from outcomes. Call `recommend` before a task and weigh what it "
-    "says; it gives no orders. Name the skills that you apply. When the task has ended, call "
-    "`record`, or `close` with what was seen."
-)
-_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-_WRITES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
-_ADDS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
+# ── the server ───────────────────────────────────────────────────────────────────────
+
+
+def server_of(vault: Vault, *, may_review: bool = False, lists_all: bool = False) -> MCPServer[Any]:
+    """Return the server of a vault; with `may_review` it can approve and reject skills.
+
+    With `lists_all` the client lists the skills itself, so that no skill can be held out.
+    """
+    server = VaultServer(LiveSkills(vault))
+    tools = VaultTools(vault, lists_all=lists_all)
+    entries: list[tuple[Callable[..., Any], ToolAnnotations]] = [
+        *((tools.recommend_tool, _WRITES), (tools.search_tool, _READS), (tools.get_tool, _READS)),
+        *((tools.record_tool, _WRITES), (tools.close_tool, _WRITES), (tools.learn_tool, _ADDS)),
+        *((tools.why_tool, _READS), (tools.status_tool, _READS)),
+        *((tools.next_question_tool, _READS), (tools.answer_tool, _ADDS)),
+    ]
+    reviews = [(tools.approve_tool, _ADDS), (tools.reject_tool, _ADDS)]
+    for tool, annotations in [*entries, *(reviews if may_review else ())]:
+        name = str(tool.__name__).removesuffix("_tool")
+        server.add_tool(_as_tool(tool), name, annotations=annotations)
+    return server
 
 
 class VaultServer(MCPServer[Any]):
@@ -573,14 +529,15 @@ class VaultServer(MCPServer[Any]):
         context: Any = None,  # noqa: ARG002 (the SDK's)
     ) -> Iterable[ReadResourceContents]:
         """Return one file of a skill."""
-        file = await anyio.to_thread.run_sync(self._skills.file, str(uri))
-        if file is None:
+        skill, path = await anyio.to_thread.run_sync(self._skills.find, str(uri))
+        data = skill.files.get(path) if skill else None
+        if data is None:
             raise ResourceNotFoundError(f"{uri}: no live skill has this file")
         try:
-            content: str | bytes = file.content.decode()
+            content: str | bytes = data.decode()
         except UnicodeDecodeError:
-            content = file.content
-        return [ReadResourceContents(content=content, mime_type=file.mime_type)]
+            content = data
+        return [ReadResourceContents(content=content, mime_type=_mime_type_of(path))]
 
     def _resources_now(self) -> list[Resource]:
         return [
@@ -595,21 +552,50 @@ class VaultServer(MCPServer[Any]):
         ]
 
 
-def server_of(vault: Vault, *, may_review: bool = False, lists_all: bool = False) -> MCPServer[Any]:
-    """Return the server of a vault; with `may_review` it can approve and reject skills.
+async def _relay_messages(
+    incoming: Any, outgoing: Any, to: MemoryObjectSendStream[SessionMessage | Exception]
+) -> None:
+    """Pass messages to the server, and answer malformed messages, which the SDK drops."""
+    async with to:
+        async for item in incoming:
+            answer = _answer_malformed(item)
+            if answer is not None:
+                await outgoing.send(SessionMessage(answer))
+            elif isinstance(item, SessionMessage):
+                await to.send(item)
 
-    With `lists_all` the client lists the skills itself, so that no skill can be held out.
-    """
-    server = VaultServer(LiveSkills(vault))
-    tools = VaultTools(vault, lists_all=lists_all)
-    entries: list[tuple[Callable[..., Any], ToolAnnotations]] = [
-        *((tools.recommend_tool, _WRITES), (tools.search_tool, _READS), (tools.get_tool, _READS)),
-        *((tools.record_tool, _WRITES), (tools.close_tool, _WRITES), (tools.learn_tool, _ADDS)),
-        *((tools.why_tool, _READS), (tools.status_tool, _READS)),
-        *((tools.next_question_tool, _READS), (tools.answer_tool, _ADDS)),
-    ]
-    reviews = [(tools.approve_tool, _ADDS), (tools.reject_tool, _ADDS)]
-    for tool, annotations in [*entries, *(reviews if may_review else ())]:
-        name = str(tool.__name__).removesuffix("_tool")
-        server.add_tool(_as_tool(tool), name, annotations=annotations)
-    return server
+
+def _answer_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
+    """Return the error for a malformed line; None for a message or an empty line."""
+    if isinstance(item, SessionMessage):
+        message = item.message
+        # The SDK takes a request whose id is neither number nor text for a notification.
+        is_one = not isinstance(message, JSONRPCNotification) or message.method.startswith(
+            _NOTIFICATIONS
+        )
+        return None if is_one else _message_error(INVALID_REQUEST, None)
+    if not isinstance(item, ValidationError):
+        return None
+    errors = item.errors(include_url=False)
+    line = errors[0]["input"]
+    if errors[0]["type"] != "json_invalid":
+        values = (error["input"] for error in errors if error["type"] == "missing")
+        return _message_error(INVALID_REQUEST, next(values, None))
+    return _message_error(PARSE_ERROR, _parse_json(line)) if line.strip() else None
+
+
+def _message_error(code: int, message: Any) -> JSONRPCError:
+    """Return an error about a message, with the message's id if it has one."""
+    name = message.get("id") if isinstance(message, dict) else None
+    is_usable = (isinstance(name, str) and name.isprintable()) or type(name) is int
+    content = "no JSON in UTF-8" if code == PARSE_ERROR else "no request of JSON-RPC 2.0"
+    error = ErrorData(code=code, message=f"the line holds {content}")
+    return JSONRPCError(jsonrpc="2.0", id=name if is_usable else None, error=error)
+
+
+def _parse_json(line: str) -> Any:
+    """Parse a line, even with half of a pair of surrogates; None if it is no JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None

@@ -1,4 +1,7 @@
-"""Shared parts of the commands: options, opening the vault, printing, progress bars."""
+"""Shared parts of the commands: options, opening the vault, printing, progress bars.
+
+Every text of a command is printed by `echo`, `say` or `print_json`, which escape hidden characters.
+"""
 
 import os
 import sys
@@ -21,12 +24,12 @@ from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
 from skillvault.vault.git import repository
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-_SANE = (1970, 9000)  # years of which expiry dates are still valid
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_ALLOWED_YEARS = (1970, 9000)  # years of which expiry dates are still valid
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_FAR = 10_000  # the most hours, days or weeks of a span of time
-MANY = 10  # skills, above which they are counted and not printed one by one
-_LONG = 200  # items of work that are worth a progress bar
+_MAX_UNITS = 10_000  # the most hours, days or weeks of a span of time
+MAX_LISTED = 10  # items that are printed one by one; more are counted
+_MIN_BAR_ITEMS = 200  # items of work that are worth a progress bar
 
 
 def print_json(value: Any) -> None:
@@ -55,6 +58,12 @@ def echo_diff(lines: Iterable[str]) -> None:
         echo(line, color=next((hue for sign, hue in _DIFF_COLORS if line.startswith(sign)), None))
 
 
+def list_some(items: Sequence[str], limit: int = MAX_LISTED) -> str:
+    """Join the first items by commas, and count the others."""
+    remainder = f" and {len(items) - limit} more" if len(items) > limit else ""
+    return f"{', '.join(items[:limit])}{remainder}"
+
+
 def say(message: str) -> None:
     """Print a line for the person, on stderr."""
     echo(message, err=True)
@@ -70,7 +79,7 @@ class VaultPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def vault_option(function: _F, envvar: str | None = None) -> _F:
+def vault_option(function: _Command, envvar: str | None = None) -> _Command:
     """Add `--vault PATH` to one command; the group's is the default (`open_vault`)."""
     return click.option(
         "--vault",
@@ -82,45 +91,43 @@ def vault_option(function: _F, envvar: str | None = None) -> _F:
     )(function)
 
 
-def verbose_option(function: _F) -> _F:
+def verbose_option(function: _Command) -> _Command:
     """Add `--verbose`: each skill and each file, however many."""
     return click.option(
-        "-v", "--verbose", is_flag=True, help=f"Print each one, even of more than {MANY}."
+        "-v", "--verbose", is_flag=True, help=f"Print each one, even of more than {MAX_LISTED}."
     )(function)
 
 
-def json_option(function: _F) -> _F:
+def json_option(function: _Command) -> _Command:
     """Add `--json`: a stable shape on stdout, nothing else."""
     return click.option("--json", "as_data", is_flag=True, help="Print JSON.")(function)
 
 
-def now_option(function: _F) -> _F:
+def now_option(function: _Command) -> _Command:
     """Add `--now TIME`: the clock for tests and replays."""
     return click.option(
-        "--now", callback=_time, metavar="TIME", help="Use this time instead of the clock."
+        "--now", callback=_parse_time, metavar="TIME", help="Use this time instead of the clock."
     )(function)
 
 
-def at_option(function: _F) -> _F:
+def at_option(function: _Command) -> _Command:
     """Add `--at REV|DATE`: the vault at an earlier commit or time."""
     return click.option(
-        "--at",
-        metavar="REV|DATE",
-        help="Answer as of a commit, a time, or the end of a day.",
+        "--at", metavar="REV|DATE", help="Answer as of a commit, a time, or the end of a day."
     )(function)
 
 
-def since_option(default: str) -> Callable[[_F], _F]:
+def since_option(default: str) -> Callable[[_Command], _Command]:
     """Add `--since AGE`: a span of time or a first day; `default` is for the help."""
     return click.option(
         "--since",
-        callback=_since,
+        callback=_parse_since,
         metavar="AGE",
         help=f"Look back so far: 7d, 2w, 12h, or a day such as 2026-11-20 (default: {default}).",
     )
 
 
-def dry_option(function: _F) -> _F:
+def dry_option(function: _Command) -> _Command:
     """Add `--dry-run`: do the same work without publishing the changes."""
     return click.option(
         "--dry-run", "dry", is_flag=True, help="Print the changes without making them."
@@ -157,7 +164,7 @@ def write_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return vault_option(now_option(dry_option(json_option(call_with_options))))
 
 
-def read_options(function: _F) -> _F:
+def read_options(function: _Command) -> _Command:
     """Add the options of a command that answers: `--vault`, `--json`."""
     return vault_option(json_option(function))
 
@@ -173,24 +180,17 @@ def open_vault(vault_path: Path | None) -> "api.Vault":
 def open_vault_as_of(
     vault_path: Path | None, at: str | None
 ) -> Iterator[tuple["api.Vault", datetime | None]]:
-    """Open the vault and yield (vault, None), or (the earlier vault, its time) with `--at`."""
+    """Open the vault and yield (vault, None), or (the earlier vault, its time) with `--at`.
+
+    The earlier vault is read-only and is removed after the block. UsageError if there was no vault.
+    """
     vault = open_vault(vault_path)
     if at is None:
         yield vault, None
         return
-    with past_vault(vault, at) as vault_and_time:
-        yield vault_and_time
-
-
-@contextmanager
-def past_vault(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", datetime]]:
-    """Open the vault as it was at a revision, a time or the end of a day, and yield its time.
-
-    The earlier vault is read-only and is removed after the block. UsageError if there was no vault.
-    """
     branch = vault.store.head().policy.branch
-    with repository.check_out_past(vault.store.git, branch, moment) as (root, at):
-        yield api.Vault.open(root), at
+    with repository.check_out_past(vault.store.git, branch, at) as (root, time):
+        yield api.Vault.open(root), time
 
 
 def vault_path_of(vault_path: Path | None) -> Path | None:
@@ -218,33 +218,37 @@ def make_own_vault() -> Path:
     return root
 
 
-def _since(
+def _parse_since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> timedelta | datetime | None:
     """Parse a span of time or a start; None if no value is given."""
     if value is None:
         return None
     number, unit = value[:-1], _UNITS.get(value[-1:])
-    if unit and number.isascii() and number.isdigit() and 0 < int(number) <= _FAR:
+    if unit and number.isascii() and number.isdigit() and 0 < int(number) <= _MAX_UNITS:
         return int(number) * unit
     try:
         start = datetime.fromisoformat(value)
     except ValueError:
         start = None
-    if start is None or not _SANE[0] <= start.year <= _SANE[1]:
+    if start is None or not _ALLOWED_YEARS[0] <= start.year <= _ALLOWED_YEARS[1]:
         raise UsageError(f"--since {value}: not an age or a day; write 7d, 2w, 12h or 2026-11-20")
     return start if start.tzinfo else start.replace(tzinfo=UTC)
 
 
-def _time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime | None:
+def _parse_time(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> datetime | None:
     if value is None:
         return None
     try:
         time = datetime.fromisoformat(value)
     except ValueError:
         raise UsageError(f"--now {value}: not a time; write it as 2026-11-20T10:15:00Z") from None
-    if not _SANE[0] <= time.year <= _SANE[1]:
-        raise UsageError(f"--now {value}: the year must be from {_SANE[0]} to {_SANE[1]}")
+    if not _ALLOWED_YEARS[0] <= time.year <= _ALLOWED_YEARS[1]:
+        raise UsageError(
+            f"--now {value}: the year must be from {_ALLOWED_YEARS[0]} to {_ALLOWED_YEARS[1]}"
+        )
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
@@ -268,13 +272,16 @@ def input_file(file: str) -> tuple[str, bytes]:
     return f"stdin.{ending}", data
 
 
-def track(items: Sequence[Any], description: str) -> Iterable[Any]:
-    """Show a progress bar on stderr for long work in a terminal."""
-    if len(items) < _LONG:
-        return items
-    from rich import console, progress  # noqa: PLC0415 (only long work pays for rich)
+def track(items: Sequence[Any], description: str) -> Iterator[Any]:
+    """Show a progress bar for many items of work."""
+    with progress_bar(description, iterable=items, is_short=len(items) < _MIN_BAR_ITEMS) as bar:
+        yield from bar
 
-    screen = console.Console(stderr=True)
-    return progress.track(
-        items, description, console=screen, transient=True, disable=not screen.is_terminal
-    )
+
+def progress_bar(label: str, *, is_short: bool = False, **work: Any) -> Any:
+    """Return a progress bar on stderr; a bar for short work, or without a terminal, is hidden.
+
+    `work` is an `iterable`, or a `length` that `update` counts.
+    """
+    is_hidden = is_short or not sys.stderr.isatty()
+    return click.progressbar(**work, label=f"{label:20}", file=sys.stderr, hidden=is_hidden)

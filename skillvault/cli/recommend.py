@@ -1,6 +1,7 @@
-"""recommend and search: what an agent reads before a task.
+"""recommend, search: print what an agent reads before a task.
 
-The text for the agent goes to stdout, messages for a person go to stderr.
+The text for the agent goes to stdout, messages for a person go to stderr. The texts are written in
+`learning/recommend/render.py`.
 """
 
 import sys
@@ -37,99 +38,16 @@ from skillvault.serving.shelf import has_model
 from skillvault.sessions.transcripts import repository_of
 from skillvault.vault.files.arrival import make_printable
 
-
-def _repository(vault: Vault) -> str | None:
-    """Return the name of the repository of the current folder; None in the vault itself."""
-    folder = Path.cwd()
-    return None if folder.is_relative_to(vault.root) else repository_of(str(folder))
-
-
-def learned_shape(rules: LearnedText) -> dict[str, object]:
-    """Convert patterns and rules to the JSON of `--json`."""
-    keys = ("id", "pattern", "confidence", "occurrences", "evidence")
-    return {
-        "stated": [{"rule": rule.text, "approved": rule.said_at is None} for rule in rules.stated],
-        "patterns": [{key: getattr(pattern, key) for key in keys} for pattern in rules.patterns],
-        "rules": list(rules.rules),
-        "cut": {
-            "patterns": rules.cut_patterns,
-            "rules": rules.cut_rules,
-            "stated": rules.cut_stated,
-        },
-    }
-
-
-def print_cuts(learned: LearnedPrompt) -> None:
-    """Say on stderr what the budget cut, and why there are no patterns."""
-    rules = learned.text
-    cut = {
-        "correction": rules.cut_stated,
-        "pattern": rules.cut_patterns,
-        "rule": rules.cut_rules,
-    }
-    parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]
-    if parts:
-        say(f"left out over capture.budget: {join_items(parts)}")
-    if learned.problem:
-        say(f"{learned.problem.path}: {learned.problem.message}; only the rules are printed")
-
-
-_LINE = 62  # characters of a text in a list
-
-
-@click.command()
-@click.argument("text")
-@click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
-@click.option("--domain", metavar="NAME", help="Find only what holds in this domain.")
-@click.option(
-    "-k",
-    "k",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Print at most N.",
-)
-@click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
-@click.option("--untrusted", is_flag=True, help="Also find what untrusted sources say.")
-@at_option
-@read_options
-def search(  # noqa: PLR0913 (click hands a command one argument an option)
-    text: str,
-    kind: str | None,
-    domain: str | None,
-    k: int,
-    words: bool,
-    untrusted: bool,
-    at: str | None,
-    vault_path: Path | None,
-    as_data: bool,
-) -> None:
-    """Search skills, facts and evaluations for TEXT.
-
-    Prints the best first: score, kind and text, and the id below.
-    """
-    with open_vault_as_of(vault_path, at) as (vault, _):
-        hits = vault.search(
-            text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
-        )
-    if as_data:
-        print_json(hits)
-        return
-    for hit in hits:
-        echo(make_printable(f"{hit.score:.2f}  {hit.kind:10}  {shorten(hit.text, _LINE)}"))
-        notes = [hit.id, hit.note, "untrusted" * (hit.trust != "local")]
-        echo(make_printable(f"{'':6}{'  '.join(filter(None, notes))}"))
-    if not hits:
-        echo("nothing found")
-
-
+_MAX_TEXT_LENGTH = 62  # characters of a text in a list
 FORMATS = ("prompt", "xml", "json")
 STRATEGIES = ("tag", "semantic", "hybrid")
-_NO_MODEL = (
+_MODEL_IS_MISSING = (
     "no model for --strategy semantic is installed; the built-in ranking is used; "
     "`pip install '.[semantic]'` in a clone of skillvault brings one"
 )
+
+
+# ── recommend ────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -175,7 +93,7 @@ _NO_MODEL = (
 @click.option("--agent", metavar="NAME", help="Name the agent that asks; it owns the record.")
 @click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice(FORMATS),
     default="prompt",
     show_default=True,
@@ -206,7 +124,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     action: str | None,
     decision: str | None,
     agent: str | None,
-    form: str,
+    output_format: str,
     with_learned: bool,
     explain: bool,
     at: str | None,
@@ -219,10 +137,10 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     if at is not None and decision is not None:
         raise UsageError("--decision: an answer of the past is not recorded; remove it, or --at")
     with open_vault_as_of(vault_path, at) as (vault, past_time):
-        answer = vault.recommend(
+        selection = vault.recommend(
             domain,
             _read_task(words or task),
-            context=_context(pairs),
+            context=_parse_context(pairs),
             role=role,
             stage=stage,
             pins=pins,
@@ -236,29 +154,27 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             now=now or past_time,
         )
         learned = vault.notebook.learned_rules(_repository(vault)) if with_learned else None
-        _print_answer(answer, form, learned)
+        _print_answer(selection, output_format, learned)
         if learned:
             print_cuts(learned)
         if strategy == "semantic" and not has_model():
-            say(_NO_MODEL)
-        if explain and form != "json":
-            _print_reasons(answer)
-        _print_problems(answer, vault.shelf.problems)
-        if answer.near_domain is not None:
-            _print_unknown_domain(answer, pins)
+            say(_MODEL_IS_MISSING)
+        if explain and output_format != "json":
+            _print_reasons(selection)
+        _print_problems(selection, vault.shelf.problems)
+        if selection.near_domain is not None:
+            _print_unknown_domain(selection, pins)
             return
-        if action is not None and not is_taught(vault.store.head(), answer.domain, action):
+        if action is not None and not is_taught(vault.store.head(), selection.domain, action):
             say(f"--action {action}: no skill is about the action {action}")
-        if not answer.recommended:
-            say(_explain_none(answer, has_rules=bool(learned and learned.text.prompt_text)))
+        if not selection.recommended:
+            say(_explain_none(selection, has_rules=bool(learned and learned.text.prompt_text)))
 
 
-def _print_unknown_domain(answer: Selection, pins: Iterable[str]) -> None:
-    say(f"{answer.domain}: no such domain; did you mean {answer.near_domain}?")
-    for pin in pins:
-        say(f"--pin {pin}: ignored, because there is no such domain")
-    if answer.decision is not None:
-        say(f"--decision {answer.decision}: not recorded, because there is no such domain")
+def _repository(vault: Vault) -> str | None:
+    """Return the name of the repository of the current folder; None in the vault itself."""
+    folder = Path.cwd()
+    return None if folder.is_relative_to(vault.root) else repository_of(str(folder))
 
 
 def _read_task(task: str) -> str:
@@ -270,7 +186,7 @@ def _read_task(task: str) -> str:
         raise UsageError("--task -: stdin is not UTF-8; write the task as UTF-8 text") from None
 
 
-def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
+def _parse_context(pairs: Iterable[str]) -> dict[str, Scalar]:
     context: dict[str, Scalar] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
@@ -282,19 +198,34 @@ def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
     return context
 
 
-def _print_answer(answer: Selection, form: str, learned: LearnedPrompt | None) -> None:
-    if form == "json":
+def _print_answer(selection: Selection, output_format: str, learned: LearnedPrompt | None) -> None:
+    if output_format == "json":
         extra = {"learned": learned_shape(learned.text)} if learned else {}
-        print_json({**selection_values(answer), **extra})
+        print_json({**selection_values(selection), **extra})
         return
-    text = render.xml(answer) if form == "xml" else answer.prompt
+    text = render.xml(selection) if output_format == "xml" else selection.prompt
     output = frame_learned(text, learned.text) if learned else text
     if output:
         echo(output)
 
 
-def _print_problems(answer: Selection, problems: Iterable[Problem]) -> None:
-    for skill in answer.withheld:
+def _print_reasons(selection: Selection) -> None:
+    for skill in selection.recommended:
+        parts = ", ".join(f"{part} {value:+.2f}" for part, value in skill.reasons.items())
+        scores = f"score {skill.score:.2f}, relevance {skill.relevance:.2f} ({parts})"
+        say(f"shown: {skill.name}: {scores}")
+    for withheld in selection.withheld:
+        if withheld.reason != "unknown-pin":
+            say(f"not shown: {withheld.name}: {withheld.reason}: {withheld.detail}")
+    for fact in selection.facts:
+        evidence = f"evidence {fact.evidence:.2f} that it answers the task"
+        say(f"shown: {fact.handle} {fact.id}: {evidence}")
+    for name in selection.unknown_context:
+        say(f"unknown context: {name}: no boost in vault.yaml and no skill uses it")
+
+
+def _print_problems(selection: Selection, problems: Iterable[Problem]) -> None:
+    for skill in selection.withheld:
         if skill.reason == "unknown-pin":
             hint = "`skillvault skill list --layers` shows the names"
             say(f"--pin {skill.name}: {skill.detail}; {hint}")
@@ -302,35 +233,106 @@ def _print_problems(answer: Selection, problems: Iterable[Problem]) -> None:
         say(f"not read: {problem.path}: {problem.message}")
 
 
-def _print_reasons(answer: Selection) -> None:
-    for skill in answer.recommended:
-        parts = ", ".join(f"{part} {value:+.2f}" for part, value in skill.reasons.items())
-        scores = f"score {skill.score:.2f}, relevance {skill.relevance:.2f} ({parts})"
-        say(f"shown: {skill.name}: {scores}")
-    for withheld in answer.withheld:
-        if withheld.reason != "unknown-pin":
-            say(f"not shown: {withheld.name}: {withheld.reason}: {withheld.detail}")
-    for fact in answer.facts:
-        evidence = f"evidence {fact.evidence:.2f} that it answers the task"
-        say(f"shown: {fact.handle} {fact.id}: {evidence}")
-    for name in answer.unknown_context:
-        say(f"unknown context: {name}: no boost in vault.yaml and no skill uses it")
+def _print_unknown_domain(selection: Selection, pins: Iterable[str]) -> None:
+    say(f"{selection.domain}: no such domain; did you mean {selection.near_domain}?")
+    for pin in pins:
+        say(f"--pin {pin}: ignored, because there is no such domain")
+    if selection.decision is not None:
+        say(f"--decision {selection.decision}: not recorded, because there is no such domain")
 
 
-def _explain_none(answer: Selection, *, has_rules: bool) -> str:
-    held_out_count = sum(withheld.reason == "held-out" for withheld in answer.withheld)
-    low_ranked = sum(withheld.reason == "rank" for withheld in answer.withheld)
+def _explain_none(selection: Selection, *, has_rules: bool) -> str:
+    held_out_count = sum(withheld.reason == "held-out" for withheld in selection.withheld)
+    low_ranked = sum(withheld.reason == "rank" for withheld in selection.withheld)
     counts = {
-        "that did not help": answer.excluded_low_effectiveness,
-        "over the budget": answer.over_budget,
+        "that did not help": selection.excluded_low_effectiveness,
+        "over the budget": selection.over_budget,
         "to compare": held_out_count,
         "by rank": low_ranked,
     }
     left_out = [f"{count} {why}" for why, count in counts.items() if count]
     if left_out:
         return f"no skill to show: left out {', '.join(left_out)}; `--explain` says why each"
-    if answer.facts:
+    if selection.facts:
         return "no skill to show; `skillvault fact list` lists all facts"
     if has_rules:
         return "no skill about this yet; the rules of LEARNINGS.md are printed"
     return "nothing learned about this yet; record how it ends"
+
+
+def learned_shape(rules: LearnedText) -> dict[str, object]:
+    """Convert patterns and rules to the JSON of `--json`."""
+    keys = ("id", "pattern", "confidence", "occurrences", "evidence")
+    return {
+        "stated": [{"rule": rule.text, "approved": rule.said_at is None} for rule in rules.stated],
+        "patterns": [{key: getattr(pattern, key) for key in keys} for pattern in rules.patterns],
+        "rules": list(rules.rules),
+        "cut": {
+            "patterns": rules.cut_patterns,
+            "rules": rules.cut_rules,
+            "stated": rules.cut_stated,
+        },
+    }
+
+
+def print_cuts(learned: LearnedPrompt) -> None:
+    """Say on stderr what the budget cut, and why there are no patterns."""
+    rules = learned.text
+    cut = {"correction": rules.cut_stated, "pattern": rules.cut_patterns, "rule": rules.cut_rules}
+    parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]
+    if parts:
+        say(f"left out over capture.budget: {join_items(parts)}")
+    if learned.problem:
+        say(f"{learned.problem.path}: {learned.problem.message}; only the rules are printed")
+
+
+# ── search ───────────────────────────────────────────────────────────────────────────
+
+
+@click.command()
+@click.argument("text")
+@click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
+@click.option("--domain", metavar="NAME", help="Find only what holds in this domain.")
+@click.option(
+    "-k",
+    "k",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Print at most N.",
+)
+@click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
+@click.option("--untrusted", is_flag=True, help="Also find what untrusted sources say.")
+@at_option
+@read_options
+def search(  # noqa: PLR0913 (click hands a command one argument an option)
+    text: str,
+    kind: str | None,
+    domain: str | None,
+    k: int,
+    words: bool,
+    untrusted: bool,
+    at: str | None,
+    vault_path: Path | None,
+    as_data: bool,
+) -> None:
+    """Search skills, facts and evaluations for TEXT.
+
+    Prints the best first: score, kind and text, and the id below.
+    """
+    with open_vault_as_of(vault_path, at) as (vault, _):
+        hits = vault.search(
+            text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
+        )
+    if as_data:
+        print_json(hits)
+        return
+    for hit in hits:
+        echo(
+            make_printable(f"{hit.score:.2f}  {hit.kind:10}  {shorten(hit.text, _MAX_TEXT_LENGTH)}")
+        )
+        notes = [hit.id, hit.note, "untrusted" * (hit.trust != "local")]
+        echo(make_printable(f"{'':6}{'  '.join(filter(None, notes))}"))
+    if not hits:
+        echo("nothing found")

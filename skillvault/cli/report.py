@@ -1,4 +1,7 @@
-"""report: a page that shows what was learned and whether it helps."""
+"""report: a page that shows what was learned and whether it helps, as a file or served.
+
+`inspect/page.py` collects the page, `page/` renders it.
+"""
 
 import select
 import sys
@@ -19,8 +22,8 @@ from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import html, server, summary
 from skillvault.page.decisions import Confirmation, WriteSession
 
-_FILE = Path("skillvault", "report.html")  # in the git folder, which git does not track
-_PAUSE = 0.2  # seconds between two checks for a signal
+_DEFAULT_FILE = Path("skillvault", "report.html")  # in the git folder, which git does not track
+_CHECK_SECONDS = 0.2  # seconds between two checks for a signal
 
 
 @click.command()
@@ -83,10 +86,10 @@ def report(  # noqa: PLR0913 (an option each)
         content = (
             summary.markdown_of(make_page()).encode() if as_markdown else html.html_of(make_page())
         )
-        _write(output or vault.store.git.dirs()[0] / _FILE, content)
+        _write_page(output or vault.store.git.dirs()[0] / _DEFAULT_FILE, content)
 
 
-def _write(place: Path, content: bytes) -> None:
+def _write_page(place: Path, content: bytes) -> None:
     try:
         place.write_bytes(content)
     except OSError as error:
@@ -111,7 +114,7 @@ def _serve(
             echo(f"{address}#token={decisions.token}" if decisions else address)
             say("the page follows the branch; Ctrl-C ends it")
             while not stopping():
-                time.sleep(_PAUSE)
+                time.sleep(_CHECK_SECONDS)
                 if decisions and not decisions.confirmations.empty():
                     _confirm(decisions.confirmations.get(), stopping)
 
@@ -123,7 +126,7 @@ def _confirm(confirmation: Confirmation, stopping: Callable[[], bool]) -> None:
         say(escape_hidden(line))
     say("the page asks for this; type yes to confirm: ")
     while not stopping():
-        if select.select([sys.stdin], [], [], _PAUSE)[0]:
+        if select.select([sys.stdin], [], [], _CHECK_SECONDS)[0]:
             confirmation.give_answer(is_confirmed=sys.stdin.readline().strip() == "yes")
             return
     confirmation.give_answer(is_confirmed=False)

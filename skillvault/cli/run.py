@@ -13,8 +13,10 @@ from skillvault import api
 from skillvault.api import Vault, question
 from skillvault.cli.hook import ask_in_background
 from skillvault.cli.options import (
+    MAX_LISTED,
     WriteOptions,
     echo,
+    list_some,
     print_json,
     say,
     track,
@@ -27,281 +29,14 @@ from skillvault.loop.run import ChangeResult, Report, WaitingItem, count_results
 from skillvault.model.change import Change
 from skillvault.model.errors import GitError, UnavailableError, UsageError
 from skillvault.model.records import Link, Record, Ref, Skill
+from skillvault.model.text.text import pluralize
 from skillvault.vault.commit import pack as packing
 from skillvault.vault.files import layout
 
-_NOTED = "noted-removals"  # the file of the removals that a clone has printed
-_SHOWN = 10  # the most paths of a change that a dry run lists
+_REMOVALS_FILE = "noted-removals"  # the file of the removals that a clone has printed
 
 
-def run_shape(report: Report) -> dict[str, Any]:
-    """Return the JSON of `run --json`."""
-    return {
-        "changes": [_change_shape(done) for done in report.done],
-        "waiting": report.waiting,
-        "rejected": report.rejected,
-        "counts": count_results(report),
-        "problems": report.problems,
-        "broken": report.broken,
-        "learner": report.learner,
-    }
-
-
-def _change_shape(done: ChangeResult) -> dict[str, Any]:
-    change = done.change
-    return {
-        "step": change.step,
-        "subject": change.headline,
-        "targets": [str(ref) for ref in change.targets],
-        "sources": [str(ref) for ref in change.sources],
-        "commit": done.commit,
-    }
-
-
-def print_sides(vault: Vault, ref: Ref) -> None:
-    """Print on stderr the runs that support or contradict a fact or a skill."""
-    evidence = lookup.both_sides(question(vault).view, ref)
-    for word, ids in (("for", evidence.supporting), ("against", evidence.against)):
-        if ids:
-            remainder = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-            runs = f"{len(ids)} run{'s' * (len(ids) > 1)}"
-            say(f"{word} it: {runs}: {', '.join(ids[:_SHOWN])}{remainder}")
-
-
-def print_done(result: ChangeResult) -> None:
-    """Print one line for a commit; in a dry run print the change."""
-    if not result.commit:
-        echo(_preview(result.change))
-    elif result.subject:
-        echo(f"{result.commit[:10]} {result.subject}")
-
-
-def print_changes(report: Report, *, as_data: bool, **more: Any) -> None:
-    """Print a line for each commit, or JSON with `more` values."""
-    if as_data:
-        print_json({**run_shape(report), **more})
-        return
-    for result in report.done:
-        print_done(result)
-
-
-def decide_each(
-    names: Iterable[str], options: WriteOptions, decide: Callable[..., Report], *words: str
-) -> None:
-    """Make one commit for each name by `decide`, and print it at once."""
-    report = Report()
-    for name in dict.fromkeys(names):
-        decision = decide(name, *words, **options.keywords)
-        report.include(decision)
-        if not options.as_data:
-            print_changes(decision, as_data=False)
-    if options.as_data:
-        print_changes(report, as_data=True)
-
-
-def _preview(change: Change) -> str:
-    lines = [f"would commit: {change.headline}"]
-    lines += textwrap.indent(change.reason.strip(), "  ").splitlines()
-    paths = [f"  + {_write_line(record)}" for record in change.writes]
-    lines += paths[:_SHOWN]
-    if len(paths) > _SHOWN:
-        lines.append(f"  + {len(paths) - _SHOWN} more")
-    texts = [record.body for record in change.writes if isinstance(record, Skill)]
-    lines += textwrap.indent("\n\n".join(texts), "    | ", lambda _: True).splitlines()
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _write_line(record: Record) -> str:
-    if isinstance(record, Link):
-        return f"link {record.type}: {record.source} -> {record.target}"
-    return layout.path_of(record)
-
-
-def print_recomputed(report: Report) -> None:
-    """Print the commit of a recount: a line for the commit, and one for each further change."""
-    if not report.done:
-        echo("nothing changes")
-    if report.done and not report.done[0].commit:
-        for done in report.done:
-            print_done(done)
-        return
-    for number, done in enumerate(report.done):
-        echo(f"  {done.change.headline}" if number else f"{str(done.commit)[:10]} {done.subject}")
-
-
-def print_committed(vault: Vault, path: str) -> None:
-    """Print a committed file, and say if the file is edited locally."""
-    content = vault.store.head().files.read([path])[path]
-    echo(content.decode("utf-8"), nl=False)
-    place = vault.root / path
-    if not place.is_file() or place.read_bytes() != content:
-        say(f"{path} has edits that are not committed; commit them and they count")
-
-
-def print_run(vault: Vault, report: Report, *, verbose: bool = False) -> None:
-    """Print the report of a run except its commits, which are printed already."""
-    print_refused(report)
-    if report.learner:
-        say(
-            f"{report.learner} learns; this clone records (`skillvault sync --take-over` lets it "
-            "learn)"
-        )
-    for problem in report.problems:
-        say(f"{problem.path}: {problem.message} [{problem.code}]")
-    for rule in report.broken:
-        say(f"broken: {rule.rule}: {', '.join(rule.places)}")
-    print_waiting(report.waiting)
-    _print_proposed(report)
-    _print_rejected(vault, report, verbose=verbose)
-
-
-def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
-    """Say that a run made no skill and no fact; the reasons are slow, so only `verbose`."""
-    if not verbose:
-        head = vault.store.head()
-        if not (report.done or report.waiting or head.outcomes or head.sessions):
-            say("nothing to learn from yet; `skillvault record --example` shows an outcome")
-            return
-        is_idle = not (report.done or report.waiting)
-        made_none = "nothing due" if is_idle else "this run made no skill and no fact"
-        say(f"{made_none}; `skillvault run -v` says why")
-        return
-    for kind, reasons in report.reasons().items():
-        say(f"no new {kind}:")
-        for reason in reasons:
-            say(f"  {reason}")
-    say("  (`skillvault why-not ID` for one outcome)")
-
-
-def print_waiting(entries: Sequence[WaitingItem]) -> None:
-    """Print a line for each change that cannot be made now; many with one reason share a line."""
-    paths_by_reason: dict[str, list[str]] = {}
-    for entry in entries:
-        paths_by_reason.setdefault(entry.reason, []).append(entry.path)
-    for reason, paths in paths_by_reason.items():
-        names = paths if len(paths) <= _SHOWN else [f"{paths[0]} and {len(paths) - 1} more"]
-        for name in names:
-            say(f"waiting: {name}: {reason}")
-
-
-def print_refused(report: Report) -> None:
-    """Print a line for each file that was refused."""
-    for refusal in report.quarantined:
-        say(f"refused: {refusal.file}: {refusal.message} [{refusal.code}]")
-
-
-def _print_rejected(vault: Vault, report: Report, *, verbose: bool) -> None:
-    """Print a line for each commit whose result a person removed, so it is not redone.
-
-    A clone prints each removal once; `verbose` prints all of them and remembers nothing.
-    """
-    rejections = report.rejected if verbose else _take_unnoted(vault, report.rejected)
-    by_commit: dict[tuple[str, str], list[str]] = {}
-    for rejection in rejections:
-        if rejection.like:
-            say(f"not made: {rejection.target} {rejection.sentence}")
-        else:
-            reason = f": {rejection.reason}" if rejection.reason else ""
-            by_commit.setdefault((rejection.commit, reason), []).append(rejection.target)
-    for (commit, reason), targets in by_commit.items():
-        remainder = f" and {len(targets) - 1} more" if len(targets) > 1 else ""
-        sentence = f"not made again: {targets[0]}{remainder}, made in {commit[:10]}"
-        say(f"{sentence}, was removed by a person{reason}")
-
-
-def _take_unnoted(vault: Vault, rejections: Sequence[Rejection]) -> list[Rejection]:
-    """Return the rejections that this clone has not printed yet, and note them as printed."""
-    keys = {f"{entry.target} {entry.commit}": entry for entry in rejections}
-    place = vault.store.git.dirs()[0] / "skillvault" / _NOTED
-    notes = place.read_text(encoding="utf-8").splitlines() if keys and place.exists() else []
-    new_keys = [key for key in keys if key not in notes]
-    if new_keys:
-        with place.open("a", encoding="utf-8") as file:
-            file.writelines(f"{key}\n" for key in new_keys)
-    return [keys[key] for key in new_keys]
-
-
-def pack(vault: Vault) -> None:
-    """Pack the repository if it has many loose objects; a failure loses nothing."""
-    try:
-        packing.pack(vault.store.git)
-    except GitError as error:
-        say(f"the repository was not packed ({error}); the next run tries again")
-
-
-def end_intake(
-    vault: Vault, report: Report, *, dry: bool, as_data: bool, asks: bool = True
-) -> None:
-    """Print the recorded outcomes; exit with 1 if a file was refused.
-
-    `asks` for the lesson of an outcome that failed without one.
-    """
-    if not dry:
-        pack(vault)
-    _print_intake(vault, report, dry=dry, as_data=as_data)
-    if asks and not (dry or as_data):
-        ask_for_lesson(vault, report)
-    if report.quarantined:
-        sys.exit(1)
-
-
-def ask_for_lesson(vault: Vault, report: Report) -> None:
-    """Say on stderr how to add a lesson, if a recorded outcome failed without one."""
-    ids = [ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"]
-    failures = vault.store.head().outcomes.failures_without_lesson(ids)
-    if not failures:
-        return
-    outcome = failures[-1]
-    decision, agent = outcome.decision.id, outcome.source.agent
-    words = ["skillvault", "close", decision or outcome.id]
-    words += ["--agent", agent] if decision and agent else []  # others may use the same id
-    subject = f"{len(failures)} outcomes failed" if len(failures) > 1 else "it failed"
-    hint = " of the latest" if len(failures) > 1 else ""
-    say(f"{subject}; to add the lesson{hint}: `{shlex.join(words)} --lesson TEXT`")
-
-
-def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
-    """Print the rest of a session's report; exit with 1 if the session was refused."""
-    if not dry:
-        pack(vault)
-    print_refused(report)
-    print_waiting(report.waiting)
-    _print_proposed(report)
-    _print_rejected(vault, report, verbose=dry)
-    if report.quarantined:
-        sys.exit(1)
-
-
-def _print_proposed(report: Report) -> None:
-    for done in report.done:
-        skills = [record for record in done.change.writes if isinstance(record, Skill)]
-        names = [skill.name for skill in skills if skill.status == "proposed"]
-        paths = [path.split("/") for path, _ in done.change.files]
-        names += [path[1] for path in paths if (path[0], path[-1]) == ("proposed", "SKILL.md")]
-        for name in names:
-            say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
-
-
-def _print_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> None:
-    outcome_ids = [
-        ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"
-    ]
-    if as_data:
-        rows = [{"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined]
-        print_json({"recorded": outcome_ids, "known": len(report.known), "quarantined": rows})
-        return
-    for done in report.done:
-        print_done(done)
-    print_refused(report)
-    print_waiting(report.waiting)
-    _print_rejected(vault, report, verbose=dry)
-    if report.known and not outcome_ids:
-        count = len(report.known)
-        outcomes = "this outcome is" if count == 1 else f"all {count} outcomes are"
-        echo(f"nothing new: {outcomes} known already")
-    elif outcome_ids and not dry:
-        note = f", {len(report.known)} known already" if report.known else ""
-        say(f"{len(outcome_ids)} recorded{note}; next: skillvault run")
+# ── run ──────────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -354,12 +89,7 @@ def run(
         vault.store.ledger.forget_failures()
     on_done = None if options.as_data else print_done
     report = vault.run(
-        steps,
-        **options.keywords,
-        on_done=on_done,
-        track=track,
-        batch=batch,
-        code=code,
+        steps, **options.keywords, on_done=on_done, track=track, batch=batch, code=code
     )
     if options.as_data:
         print_json(run_shape(report))
@@ -373,6 +103,79 @@ def run(
         ask_in_background(vault)
     if report.unavailable and not batch:
         sys.exit(UnavailableError.exit_code)
+
+
+def run_shape(report: Report) -> dict[str, Any]:
+    """Return the JSON of `run --json`."""
+    return {
+        "changes": [_change_shape(done) for done in report.done],
+        "waiting": report.waiting,
+        "rejected": report.rejected,
+        "counts": count_results(report),
+        "problems": report.problems,
+        "broken": report.broken,
+        "learner": report.learner,
+    }
+
+
+def _change_shape(done: ChangeResult) -> dict[str, Any]:
+    change = done.change
+    return {
+        "step": change.step,
+        "subject": change.headline,
+        "targets": [str(ref) for ref in change.targets],
+        "sources": [str(ref) for ref in change.sources],
+        "commit": done.commit,
+    }
+
+
+def print_run(vault: Vault, report: Report, *, verbose: bool = False) -> None:
+    """Print the report of a run except its commits, which are printed already."""
+    print_refused(report)
+    if report.learner:
+        say(
+            f"{report.learner} learns; this clone records (`skillvault sync --take-over` lets it "
+            "learn)"
+        )
+    for problem in report.problems:
+        say(f"{problem.path}: {problem.message} [{problem.code}]")
+    for rule in report.broken:
+        say(f"broken: {rule.rule}: {', '.join(rule.places)}")
+    print_waiting(report.waiting)
+    _print_proposed(report)
+    _print_rejected(vault, report, verbose=verbose)
+
+
+def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
+    """Say that a run made no skill and no fact; the reasons are slow, so only `verbose`."""
+    if not verbose:
+        head = vault.store.head()
+        if not (report.done or report.waiting or head.outcomes or head.sessions):
+            say("nothing to learn from yet; `skillvault record --example` shows an outcome")
+            return
+        is_idle = not (report.done or report.waiting)
+        made_none = "nothing due" if is_idle else "this run made no skill and no fact"
+        say(f"{made_none}; `skillvault run -v` says why")
+        return
+    for kind, reasons in report.reasons().items():
+        say(f"no new {kind}:")
+        for reason in reasons:
+            say(f"  {reason}")
+    say("  (`skillvault why-not ID` for one outcome)")
+
+
+def print_recomputed(report: Report) -> None:
+    """Print the commit of a recount: a line for the commit, and one for each further change."""
+    if not report.done:
+        echo("nothing changes")
+    for number, done in enumerate(report.done):
+        if number and done.commit:
+            echo(f"  {done.change.headline}")
+        else:
+            print_done(done)
+
+
+# ── distill ──────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -403,4 +206,197 @@ def distill(session: str, domain: str | None, options: WriteOptions) -> None:
     ):
         _, answers = vault.why_not(name)
         echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")
-    end_distilling(vault, report, dry=options.dry)
+    if not options.dry:
+        pack(vault)
+    print_refused(report)
+    print_waiting(report.waiting)
+    _print_proposed(report)
+    _print_rejected(vault, report, verbose=options.dry)
+    if report.quarantined:
+        sys.exit(1)
+
+
+# ── printing that other commands share ───────────────────────────────────────────────
+
+
+def print_done(result: ChangeResult) -> None:
+    """Print one line for a commit; in a dry run print the change."""
+    if not result.commit:
+        echo(_preview(result.change))
+    elif result.subject:
+        echo(f"{result.commit[:10]} {result.subject}")
+
+
+def decide_each(
+    names: Iterable[str], options: WriteOptions, decide: Callable[..., Report], *words: str
+) -> None:
+    """Make one commit for each name by `decide`, and print it at once."""
+    report = Report()
+    for name in dict.fromkeys(names):
+        decision = decide(name, *words, **options.keywords)
+        report.include(decision)
+        if not options.as_data:
+            print_changes(decision, as_data=False)
+    if options.as_data:
+        print_changes(report, as_data=True)
+
+
+def _preview(change: Change) -> str:
+    lines = [f"would commit: {change.headline}"]
+    lines += textwrap.indent(change.reason.strip(), "  ").splitlines()
+    paths = [f"  + {_write_line(record)}" for record in change.writes]
+    lines += paths[:MAX_LISTED]
+    if len(paths) > MAX_LISTED:
+        lines.append(f"  + {len(paths) - MAX_LISTED} more")
+    texts = [record.body for record in change.writes if isinstance(record, Skill)]
+    lines += textwrap.indent("\n\n".join(texts), "    | ", lambda _: True).splitlines()
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _write_line(record: Record) -> str:
+    if isinstance(record, Link):
+        return f"link {record.type}: {record.source} -> {record.target}"
+    return layout.path_of(record)
+
+
+def print_changes(report: Report, *, as_data: bool, **more: Any) -> None:
+    """Print a line for each commit, or JSON with `more` values."""
+    if as_data:
+        print_json({**run_shape(report), **more})
+        return
+    for result in report.done:
+        print_done(result)
+
+
+def print_waiting(entries: Sequence[WaitingItem]) -> None:
+    """Print a line for each change that cannot be made now; many with one reason share a line."""
+    paths_by_reason: dict[str, list[str]] = {}
+    for entry in entries:
+        paths_by_reason.setdefault(entry.reason, []).append(entry.path)
+    for reason, paths in paths_by_reason.items():
+        for name in paths if len(paths) <= MAX_LISTED else [list_some(paths, 1)]:
+            say(f"waiting: {name}: {reason}")
+
+
+def print_refused(report: Report) -> None:
+    """Print a line for each file that was refused."""
+    for refusal in report.quarantined:
+        say(f"refused: {refusal.file}: {refusal.message} [{refusal.code}]")
+
+
+def _print_rejected(vault: Vault, report: Report, *, verbose: bool) -> None:
+    """Print a line for each commit whose result a person removed, so it is not redone.
+
+    A clone prints each removal once; `verbose` prints all of them and remembers nothing.
+    """
+    rejections = report.rejected if verbose else _take_unnoted(vault, report.rejected)
+    by_commit: dict[tuple[str, str], list[str]] = {}
+    for rejection in rejections:
+        if rejection.like:
+            say(f"not made: {rejection.target} {rejection.sentence}")
+        else:
+            reason = f": {rejection.reason}" if rejection.reason else ""
+            by_commit.setdefault((rejection.commit, reason), []).append(rejection.target)
+    for (commit, reason), targets in by_commit.items():
+        sentence = f"not made again: {list_some(targets, 1)}, made in {commit[:10]}"
+        say(f"{sentence}, was removed by a person{reason}")
+
+
+def _take_unnoted(vault: Vault, rejections: Sequence[Rejection]) -> list[Rejection]:
+    """Return the rejections that this clone has not printed yet, and note them as printed."""
+    keys = {f"{entry.target} {entry.commit}": entry for entry in rejections}
+    place = vault.store.git.dirs()[0] / "skillvault" / _REMOVALS_FILE
+    notes = place.read_text(encoding="utf-8").splitlines() if keys and place.exists() else []
+    new_keys = [key for key in keys if key not in notes]
+    if new_keys:
+        with place.open("a", encoding="utf-8") as file:
+            file.writelines(f"{key}\n" for key in new_keys)
+    return [keys[key] for key in new_keys]
+
+
+def _print_proposed(report: Report) -> None:
+    for done in report.done:
+        skills = [record for record in done.change.writes if isinstance(record, Skill)]
+        names = [skill.name for skill in skills if skill.status == "proposed"]
+        paths = [path.split("/") for path, _ in done.change.files]
+        names += [path[1] for path in paths if (path[0], path[-1]) == ("proposed", "SKILL.md")]
+        for name in names:
+            say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
+
+
+def end_intake(vault: Vault, report: Report, options: WriteOptions, *, asks: bool = True) -> None:
+    """Print the recorded outcomes; exit with 1 if a file was refused.
+
+    `asks` for the lesson of an outcome that failed without one.
+    """
+    if not options.dry:
+        pack(vault)
+    _print_intake(vault, report, options)
+    if asks and not (options.dry or options.as_data):
+        ask_for_lesson(vault, report)
+    if report.quarantined:
+        sys.exit(1)
+
+
+def _print_intake(vault: Vault, report: Report, options: WriteOptions) -> None:
+    outcome_ids = _outcome_ids(report)
+    if options.as_data:
+        rows = [{"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined]
+        print_json({"recorded": outcome_ids, "known": len(report.known), "quarantined": rows})
+        return
+    for done in report.done:
+        print_done(done)
+    print_refused(report)
+    print_waiting(report.waiting)
+    _print_rejected(vault, report, verbose=options.dry)
+    if report.known and not outcome_ids:
+        count = len(report.known)
+        outcomes = "this outcome is" if count == 1 else f"all {count} outcomes are"
+        echo(f"nothing new: {outcomes} known already")
+    elif outcome_ids and not options.dry:
+        note = f", {len(report.known)} known already" if report.known else ""
+        say(f"{len(outcome_ids)} recorded{note}; next: skillvault run")
+
+
+def _outcome_ids(report: Report) -> list[str]:
+    refs = (ref for done in report.done for ref in done.change.targets)
+    return [ref.id for ref in refs if ref.kind == "outcome"]
+
+
+def ask_for_lesson(vault: Vault, report: Report) -> None:
+    """Say on stderr how to add a lesson, if a recorded outcome failed without one."""
+    failures = vault.store.head().outcomes.failures_without_lesson(_outcome_ids(report))
+    if not failures:
+        return
+    outcome = failures[-1]
+    decision, agent = outcome.decision.id, outcome.source.agent
+    words = ["skillvault", "close", decision or outcome.id]
+    words += ["--agent", agent] if decision and agent else []  # others may use the same id
+    subject = f"{len(failures)} outcomes failed" if len(failures) > 1 else "it failed"
+    hint = " of the latest" if len(failures) > 1 else ""
+    say(f"{subject}; to add the lesson{hint}: `{shlex.join(words)} --lesson TEXT`")
+
+
+def print_sides(vault: Vault, ref: Ref) -> None:
+    """Print on stderr the runs that support or contradict a fact or a skill."""
+    evidence = lookup.both_sides(question(vault).view, ref)
+    for word, ids in (("for", evidence.supporting), ("against", evidence.against)):
+        if ids:
+            say(f"{word} it: {pluralize(len(ids), 'run')}: {list_some(ids)}")
+
+
+def print_committed(vault: Vault, path: str) -> None:
+    """Print a committed file, and say if the file is edited locally."""
+    content = vault.store.head().files.read([path])[path]
+    echo(content.decode("utf-8"), nl=False)
+    place = vault.root / path
+    if not place.is_file() or place.read_bytes() != content:
+        say(f"{path} has edits that are not committed; commit them and they count")
+
+
+def pack(vault: Vault) -> None:
+    """Pack the repository if it has many loose objects; a failure loses nothing."""
+    try:
+        packing.pack(vault.store.git)
+    except GitError as error:
+        say(f"the repository was not packed ({error}); the next run tries again")

@@ -18,8 +18,8 @@ from msgspec import Struct
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import slug
 
-_DIGEST = 6  # hexadecimal digits, by which two vaults in folders of one name differ
-_UNIT = """[Unit]
+_DIGEST_DIGITS = 6  # hexadecimal digits, by which two vaults in folders of one name differ
+_UNIT_TEMPLATE = """[Unit]
 Description=skillvault learns in {folder}
 
 [Service]
@@ -49,15 +49,15 @@ def service_of(
     """Return the service that watches a vault, for the system's manager of services."""
     options = ("--vault", str(root), *(["--sync"] if syncs else []))
     command = (sys.executable, "-m", "skillvault", "watch", *options)
-    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:_DIGEST]
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:_DIGEST_DIGITS]
     name = f"skillvault-{slug(root.name, limit=40) or 'vault'}-{digest}"
     if platform == "darwin":
-        return _agent(f"org.skillvault.{name}", command, home)
+        return _launchd_agent(f"org.skillvault.{name}", command, home)
     unit = f"{name}.service"
     words = " ".join(map(_quote_word, command))
     return Service(
         home / ".config/systemd/user" / unit,
-        _UNIT.format(folder=str(root).replace("%", "%%"), command=words).encode(),
+        _UNIT_TEMPLATE.format(folder=str(root).replace("%", "%%"), command=words).encode(),
         (
             ("systemctl", "--user", "daemon-reload"),
             ("systemctl", "--user", "enable", "--now", unit),
@@ -73,7 +73,7 @@ def _quote_word(word: str) -> str:
     return f'"{escaped}"'
 
 
-def _agent(label: str, command: Sequence[str], home: Path) -> Service:
+def _launchd_agent(label: str, command: Sequence[str], home: Path) -> Service:
     path, log = home / f"Library/LaunchAgents/{label}.plist", home / f"Library/Logs/{label}.log"
     content = plistlib.dumps(
         {
@@ -104,23 +104,23 @@ def start_service(service: Service) -> str:
     """
     if service.path.exists():
         with suppress(UsageError):  # it may not run
-            _call(service.stop, f"{service.path} stays")
+            _run_manager(service.stop, f"{service.path} stays")
     service.path.parent.mkdir(parents=True, exist_ok=True)
     service.path.write_bytes(service.content)
     for command in service.start:
-        _call(command, f"{service.path} is written")
-    return _call(service.show, f"{service.path} is written, and the service was started")
+        _run_manager(command, f"{service.path} is written")
+    return _run_manager(service.show, f"{service.path} is written, and the service was started")
 
 
 def stop_service(service: Service) -> None:
     """Stop a service and remove its file; UsageError if there is none."""
     if not service.path.exists():
         raise UsageError(f"{service.path}: no such service; `--install-service` makes it")
-    _call(service.stop, f"{service.path} stays")
+    _run_manager(service.stop, f"{service.path} stays")
     service.path.unlink()
 
 
-def _call(command: Sequence[str], state: str) -> str:
+def _run_manager(command: Sequence[str], state: str) -> str:
     line = " ".join(command)
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

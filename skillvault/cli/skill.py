@@ -1,6 +1,10 @@
-"""skill list, show, diff, create, rename, approve, reject, retire, pin, restore."""
+"""skill list, show, diff, create, rename, approve, reject, retire, pin, restore.
+
+Decisions about skills are in `review/curate.py`; here they are called and printed.
+"""
 
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +13,7 @@ import msgspec
 
 from skillvault.api import Vault, question
 from skillvault.cli.options import (
-    MANY,
+    MAX_LISTED,
     WriteOptions,
     at_option,
     echo,
@@ -71,7 +75,7 @@ def list_(
             raise UsageError(f"{shelf}/ is not a layer; remove --layers, --tag, --role and --stage")
         _list_layers(
             open_vault(vault_path),
-            _skill_filter(tags, role, stage),
+            partial(_matches, tags, role, stage),
             as_data=as_data,
             shows_all=layers,
         )
@@ -93,25 +97,19 @@ def list_(
 def _say_clocks(run: Run, domains: Collection[str | None]) -> None:
     """Say which expiry dates are on a clock other than today's: that of a domain at rest."""
     for domain in sorted(domains, key=str):
-        time = clock(run.view, domain, run.now, run.rules)
+        time = clock(run.view, domain, run.now, run.profile)
         if time is not None and time.date() < run.now.date():
             name = domain or "the vault"
             say(f"dates of {name} are on its own clock, now {time:%Y-%m-%d}: its latest outcome")
 
 
-def _skill_filter(
-    tags: tuple[str, ...], role: str | None, stage: str | None
-) -> Callable[[Skill], bool]:
-    """Return a test for skills with one of these tags, this role and this stage."""
-
-    def matches(candidate: Skill) -> bool:
-        return (
-            (not tags or not set(tags).isdisjoint(candidate.tags))
-            and (role is None or role in candidate.roles)
-            and (stage is None or stage in candidate.stages)
-        )
-
-    return matches
+def _matches(tags: tuple[str, ...], role: str | None, stage: str | None, candidate: Skill) -> bool:
+    """Return True for a skill with one of these tags, this role and this stage."""
+    return (
+        (not tags or not set(tags).isdisjoint(candidate.tags))
+        and (role is None or role in candidate.roles)
+        and (stage is None or stage in candidate.stages)
+    )
 
 
 def _list_layers(
@@ -217,12 +215,7 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
 @click.option("--commit", is_flag=True, help="Commit the draft at once.")
 @write_options
 def create(
-    name: str,
-    domain: str | None,
-    description: str,
-    edit: bool,
-    commit: bool,
-    options: WriteOptions,
+    name: str, domain: str | None, description: str, edit: bool, commit: bool, options: WriteOptions
 ) -> None:
     """Write a draft of a skill of your own, and print its path.
 
@@ -307,7 +300,7 @@ def approve(names: tuple[str, ...], source: str | None, clean: bool, options: Wr
     report = curate.approve(*names, **options.keywords)
     lines = [line for skill in findings for line in lint.lint_lines(skill)]
     if not options.as_data:
-        for line in lines if len(findings) <= MANY else [lint.sum_up(findings)]:
+        for line in lines if len(findings) <= MAX_LISTED else [lint.sum_up(findings)]:
             say(line)
     print_changes(report, as_data=options.as_data, lint=lines)
 

@@ -1,4 +1,7 @@
-"""status, stats: what is in the vault, what waits, and which skills help."""
+"""status, stats: what is in the vault, what waits, and which skills help.
+
+`inspect/status.py` and `serving/inquiry.py` compute the values; here they become sentences.
+"""
 
 import sys
 from pathlib import Path
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillvault.api import Vault, question
-from skillvault.cli.options import echo, open_vault, print_json, read_options, say
+from skillvault.cli.options import echo, list_some, open_vault, print_json, read_options, say
 from skillvault.inspect import status as overview
 from skillvault.learning.effect import verdict
 from skillvault.loop.judging.judges import calibration_of
@@ -22,8 +25,139 @@ if TYPE_CHECKING:
     from skillvault.learning.skill_stats import SkillStats, VersionStats
 
 
-_COLORS = {"helps": "green", "hurts": "red"}  # of a skill by its verdict
-_CLAIM = 160  # characters of an agent's claim
+_VERDICT_COLORS = {"helps": "green", "hurts": "red"}  # of a skill by its verdict
+_MAX_CLAIM_LENGTH = 160  # characters of an agent's claim
+_MAX_EDITED_FILES = 3  # that are named
+
+
+# ── status ───────────────────────────────────────────────────────────────────────────
+
+
+@click.command()
+@read_options
+def status(vault_path: Path | None, as_data: bool) -> None:
+    """Show what waits for you, and what was learned last."""
+    vault = open_vault(vault_path)
+    state = vault.status()
+    if as_data:
+        print_json(state)
+        return
+    asks = state.judge.provider == "agent"
+    questions = len(vault.queue.next_questions(sys.maxsize)) if asks else 0
+    _print_attention(overview.find_attention(question(vault), questions), vault.stats())
+    _print_contents(state)
+    steps = [f"{step} {count}" for step, count in state.waiting.items() if count]
+    echo(f"due: {', '.join(steps)}{_next_step(state)}" if steps else "nothing is due")
+    untrusted_counts = {name: count for name, count in state.tomorrow.items() if count}
+    if untrusted_counts:
+        limits = _limits_text(untrusted_counts)
+        echo(f"until tomorrow (UTC): {limits}; raise it in vault.yaml, or wait")
+    if state.edited:
+        files = list_some(state.edited, _MAX_EDITED_FILES)
+        echo(f"edited and not committed, so changes to it wait: {files}", color="yellow")
+    _print_judge(state.judge)
+    for reason, names in vault.inbox.obstacles().items():
+        echo(f"left in inbox/: {make_printable(', '.join(names))}: {reason}")
+    if state.git:
+        echo(f"{state.git}; {pluralize(state.inbox, 'file')} in inbox/ wait for it to end")
+    _print_team(state)
+    if state.paused:
+        echo(f"paused: {state.paused}", color="red")
+
+
+def _print_attention(attention: "Attention", skills: "list[SkillStats]") -> None:
+    """Print what waits for the person, the latest lesson, and the latest use of a skill."""
+    reviews = [
+        (attention.skills, "skill"),
+        (attention.rules, "rule"),
+        (attention.facts, "due fact"),
+    ]
+    work = (
+        (reviews, "review"),
+        ([(attention.questions, "question")], "ask"),
+        ([(attention.quarantine, "refused file")], "quarantine list"),
+    )
+    for counts, command in work:
+        if words := join_items(pluralize(count, noun) for count, noun in counts if count):
+            echo(f"waits for you: {words}; `skillvault {command}`", color="yellow")
+    if not any(count for counts, _ in work for count, _ in counts):
+        echo("nothing waits for you", color="green")
+    if commit := attention.learned:
+        echo(f"learned last: {commit.date[:10]}, {commit.subject}")
+    uses = [(entry.last_applied, entry) for entry in skills if entry.last_applied]
+    if uses:
+        day, entry = max(uses, key=lambda use: (use[0], use[1].skill))
+        result = f"{entry.success_count} of {entry.times_applied} uses ended well"
+        echo(make_printable(f"last used: {day:%Y-%m-%d}, {entry.skill}; {result}"))
+
+
+def _print_contents(state: "Status") -> None:
+    echo(f"domains: {', '.join(state.domains) or 'none yet'}")
+    echo(
+        f"{pluralize(state.outcomes, 'outcome')}, {state.evaluations:,} judged, "
+        f"{pluralize(state.facts, 'fact')}, {pluralize(state.skills, 'skill')}, "
+        f"{state.archived:,} archived"
+    )
+    if state.patterns or state.rules:
+        patterns, rules = pluralize(state.patterns, "pattern"), pluralize(state.rules, "rule")
+        echo(f"{patterns}, {rules} in LEARNINGS.md")
+
+
+def _limits_text(counts: dict[str, int]) -> str:
+    words = {
+        "record": ("file", "in inbox/untrusted/ (record.untrusted_per_day)"),
+        "evaluate": ("untrusted outcome", "without a verdict (evaluate.untrusted_per_day)"),
+    }
+    return ", ".join(
+        f"{pluralize(n, words[step][0])} {words[step][1]}" for step, n in counts.items()
+    )
+
+
+def _next_step(state: "Status") -> str:
+    if state.paused:
+        return ""
+    edits = "commit or undo what is edited, then " if state.edited else ""
+    return f"; next: {edits}skillvault run"
+
+
+def _print_judge(judge: "JudgeStatus") -> None:
+    if judge.provider == "agent":
+        echo("judge: agent; `skillvault ask` prints its questions")
+    if judge.provider == "claude":
+        calls, tokens = pluralize(judge.calls, "call"), pluralize(judge.tokens, "token")
+        echo(f"judge: {judge.model}; today {calls}, {tokens}, ${judge.usd:.4f}")
+    if judge.budget:
+        echo(f"judge: client ({judge.model}); {_client_usage(judge)}")
+    if judge.closed:
+        echo(f"not asked now: {judge.closed}")
+    if judge.aside:
+        count = pluralize(len(judge.aside), "outcome")
+        echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
+    if judge.accuracy:
+        accuracy = judge.accuracy
+        runs = pluralize(accuracy.successes, "run")
+        counts = f"{runs} that succeeded and {accuracy.failures} that failed, each half"
+        bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
+        chance = "; no better than chance, so the judge gives no advice" * accuracy.is_chance
+        share = f"{accuracy.balanced * 100:.0f} % ({bounds})"
+        echo(f"verdicts: the judge foresaw {share} of {counts} of the weight{chance}")
+
+
+def _client_usage(judge: "JudgeStatus") -> str:
+    calls, tokens = judge.budget or (0, 0)
+    return f"today {judge.calls} of {calls} calls, {judge.tokens:,} of {tokens:,} tokens"
+
+
+def _print_team(state: "Status") -> None:
+    if state.unpushed:
+        echo(f"{pluralize(state.unpushed, 'commit')} not pushed; next: skillvault sync")
+    if state.silent:
+        echo(state.silent)
+    for key, values in state.undecided.items():
+        echo(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
+
+
+# ── stats ────────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -65,7 +199,7 @@ def stats(
     vault = open_vault(vault_path)
     skills = vault.stats(skill, domain=domain)
     if plot is not None:
-        _draw(plot, domain or "all domains", skills)
+        _draw_plot(plot, domain or "all domains", skills)
     elif as_data:
         print_json(skills[0] if skill and skills else skills)
     elif skill:
@@ -99,7 +233,7 @@ def _say_judge(vault: Vault) -> None:
             say(f"verdicts in {domain}: {record.right} of the last {record.verdicts} right{wrongs}")
 
 
-def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
+def _draw_plot(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
     """Draw what skills change into a file; exit with 1 if no skill was compared."""
     if plot.suffix.lower() != ".svg":
         raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
@@ -119,9 +253,6 @@ def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
     say(f"wrote {plot}")
 
 
-# ── skills ───────────────────────────────────────────────────────────────────────────
-
-
 def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
         _print_title(skill)
@@ -136,7 +267,7 @@ def _print_all(skills: "list[SkillStats]") -> None:
 def _print_title(skill: "SkillStats") -> None:
     labels = ", ".join(filter(None, (skill.kind, skill.domain)))
     title = make_printable(f"{skill.skill} ({labels}): {skill.decision}")
-    echo(title, color=_COLORS.get(skill.verdict))
+    echo(title, color=_VERDICT_COLORS.get(skill.verdict))
 
 
 def _print_skill(skill: "SkillStats") -> None:
@@ -194,7 +325,7 @@ def _describe_lift(version: "VersionStats") -> str:
     return verdict.describe_lift(version.lift, version.interval or (0.0, 0.0))
 
 
-# ── one decision ─────────────────────────────────────────────────────────────────────
+# ── stats of one decision ────────────────────────────────────────────────────────────
 
 
 def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
@@ -228,7 +359,7 @@ def _observer_lines(decision: dict[str, Any]) -> list[str]:
         return []
     via = f" via {decision['via']}" if decision["via"] else ""
     lines = [f"seen by {decision['observed_by']}{via}"]
-    claim = shorten(decision["claim"], _CLAIM)
+    claim = shorten(decision["claim"], _MAX_CLAIM_LENGTH)
     quote = f": {claim}" if claim else ""
     if decision["surprise"]:
         lines.append(f"a surprise: the agent claimed success{quote}")
@@ -249,130 +380,3 @@ def _skill_part(row: dict[str, Any]) -> str:
     if row["overruled"]:
         return f"{exposure}, overruled ({row['confidence']:.2f}){quote}"
     return f"{exposure}, applied ({row['match']}, {row['confidence']:.2f}){quote}"
-
-
-_SHOWN = 3  # edited files that are named
-
-
-@click.command()
-@read_options
-def status(vault_path: Path | None, as_data: bool) -> None:
-    """Show what waits for you, and what was learned last."""
-    vault = open_vault(vault_path)
-    state = vault.status()
-    if as_data:
-        print_json(state)
-        return
-    asks = state.judge.provider == "agent"
-    questions = len(vault.queue.next_questions(sys.maxsize)) if asks else 0
-    _print_attention(overview.find_attention(question(vault), questions), vault.stats())
-    _print_contents(state)
-    steps = [f"{step} {count}" for step, count in state.waiting.items() if count]
-    echo(f"due: {', '.join(steps)}{_next_step(state)}" if steps else "nothing is due")
-    untrusted_counts = {name: count for name, count in state.tomorrow.items() if count}
-    if untrusted_counts:
-        echo(f"until tomorrow (UTC): {_limits(untrusted_counts)}; raise it in vault.yaml, or wait")
-    if state.edited:
-        files = ", ".join(state.edited[:_SHOWN])
-        remainder = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
-        echo(f"edited and not committed, so changes to it wait: {files}{remainder}", color="yellow")
-    _print_judge(state.judge)
-    for reason, names in vault.inbox.obstacles().items():
-        echo(f"left in inbox/: {make_printable(', '.join(names))}: {reason}")
-    if state.git:
-        echo(f"{state.git}; {pluralize(state.inbox, 'file')} in inbox/ wait for it to end")
-    _print_team(state)
-    if state.paused:
-        echo(f"paused: {state.paused}", color="red")
-
-
-def _print_attention(attention: "Attention", skills: "list[SkillStats]") -> None:
-    """Print what waits for the person, the latest lesson, and the latest use of a skill."""
-    reviews = [
-        (attention.skills, "skill"),
-        (attention.rules, "rule"),
-        (attention.facts, "due fact"),
-    ]
-    work = (
-        (reviews, "review"),
-        ([(attention.questions, "question")], "ask"),
-        ([(attention.quarantine, "refused file")], "quarantine list"),
-    )
-    for counts, command in work:
-        if words := join_items(pluralize(count, noun) for count, noun in counts if count):
-            echo(f"waits for you: {words}; `skillvault {command}`", color="yellow")
-    if not any(count for counts, _ in work for count, _ in counts):
-        echo("nothing waits for you", color="green")
-    if commit := attention.learned:
-        echo(f"learned last: {commit.date[:10]}, {commit.subject}")
-    uses = [(entry.last_applied, entry) for entry in skills if entry.last_applied]
-    if uses:
-        day, entry = max(uses, key=lambda use: (use[0], use[1].skill))
-        result = f"{entry.success_count} of {entry.times_applied} uses ended well"
-        echo(make_printable(f"last used: {day:%Y-%m-%d}, {entry.skill}; {result}"))
-
-
-def _print_contents(state: "Status") -> None:
-    echo(f"domains: {', '.join(state.domains) or 'none yet'}")
-    echo(
-        f"{pluralize(state.outcomes, 'outcome')}, {state.evaluations:,} judged, "
-        f"{pluralize(state.facts, 'fact')}, {pluralize(state.skills, 'skill')}, "
-        f"{state.archived:,} archived"
-    )
-    if state.patterns or state.rules:
-        patterns, rules = pluralize(state.patterns, "pattern"), pluralize(state.rules, "rule")
-        echo(f"{patterns}, {rules} in LEARNINGS.md")
-
-
-def _print_team(state: "Status") -> None:
-    if state.unpushed:
-        echo(f"{pluralize(state.unpushed, 'commit')} not pushed; next: skillvault sync")
-    if state.silent:
-        echo(state.silent)
-    for key, values in state.undecided.items():
-        echo(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
-
-
-def _limits(counts: dict[str, int]) -> str:
-    words = {
-        "record": ("file", "in inbox/untrusted/ (record.untrusted_per_day)"),
-        "evaluate": ("untrusted outcome", "without a verdict (evaluate.untrusted_per_day)"),
-    }
-    return ", ".join(
-        f"{pluralize(n, words[step][0])} {words[step][1]}" for step, n in counts.items()
-    )
-
-
-def _next_step(state: "Status") -> str:
-    if state.paused:
-        return ""
-    edits = "commit or undo what is edited, then " if state.edited else ""
-    return f"; next: {edits}skillvault run"
-
-
-def _print_judge(judge: "JudgeStatus") -> None:
-    if judge.provider == "agent":
-        echo("judge: agent; `skillvault ask` prints its questions")
-    if judge.provider == "claude":
-        calls, tokens = pluralize(judge.calls, "call"), pluralize(judge.tokens, "token")
-        echo(f"judge: {judge.model}; today {calls}, {tokens}, ${judge.usd:.4f}")
-    if judge.budget:
-        echo(f"judge: client ({judge.model}); {_client_usage(judge)}")
-    if judge.closed:
-        echo(f"not asked now: {judge.closed}")
-    if judge.aside:
-        count = pluralize(len(judge.aside), "outcome")
-        echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
-    if judge.accuracy:
-        accuracy = judge.accuracy
-        runs = pluralize(accuracy.successes, "run")
-        counts = f"{runs} that succeeded and {accuracy.failures} that failed, each half"
-        bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
-        chance = "; no better than chance, so the judge gives no advice" * accuracy.is_chance
-        share = f"{accuracy.balanced * 100:.0f} % ({bounds})"
-        echo(f"verdicts: the judge foresaw {share} of {counts} of the weight{chance}")
-
-
-def _client_usage(judge: "JudgeStatus") -> str:
-    calls, tokens = judge.budget or (0, 0)
-    return f"today {judge.calls} of {calls} calls, {judge.tokens:,} of {tokens:,} tokens"

@@ -38,13 +38,13 @@ from skillvault.team.sync import SyncReport
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
 
-_FILE = click.Path(path_type=Path)
+_FILE_PATH = click.Path(path_type=Path)
 
 
 @click.command("merge-driver", hidden=True)
-@click.argument("base", type=_FILE)
-@click.argument("ours", type=_FILE)
-@click.argument("theirs", type=_FILE)
+@click.argument("base", type=_FILE_PATH)
+@click.argument("ours", type=_FILE_PATH)
+@click.argument("theirs", type=_FILE_PATH)
 @click.argument("path")
 def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
     """Merge one file for git: %O %A %B %P; exit 1 leaves it to the person."""
@@ -182,7 +182,7 @@ def watch(
             stopping=is_over,
             say=say,
             on_done=print_done,
-            on_report=_report_taker(vault),
+            on_report=_report_printer(vault),
             track=track,
             synchronize=_synchronizer(vault) if syncs else None,
             on_start=server.start,  # not earlier, because a running daemon has the socket
@@ -239,20 +239,11 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
     return synchronize
 
 
-def _report_taker(vault: Vault) -> Callable[[Report], None]:
-    """Return a function that prints a report, and has a client asked if no session is open."""
-    tell = _report_printer(vault)
-
-    def take_report(report: Report) -> None:
-        tell(report)
-        if report.done and not has_open_session(vault.store.git.dirs()[0] / "skillvault"):
-            hook.ask_in_background(vault)
-
-    return take_report
-
-
 def _report_printer(vault: Vault) -> Callable[[Report], None]:
-    """Return a function that prints a report without lines of the last report."""
+    """Return a function that prints what is new in a report.
+
+    If no session is open, a client that is the judge is asked then.
+    """
     last_waiting: list[WaitingItem] = []
 
     def print_news(report: Report) -> None:
@@ -261,5 +252,7 @@ def _report_printer(vault: Vault) -> Callable[[Report], None]:
         # The report is not kept, because it holds the whole vault in memory.
         last_waiting = report.waiting
         print_run(vault, msgspec.structs.replace(report, waiting=waiting))
+        if report.done and not has_open_session(vault.store.git.dirs()[0] / "skillvault"):
+            hook.ask_in_background(vault)
 
     return print_news

@@ -1,4 +1,7 @@
-"""try: show a person what skillvault learns from the transcripts that they have already."""
+"""try: show a person what skillvault learns from the transcripts that they have already.
+
+`sessions/trial.py` provides the temporary vault, `inspect/first_look.py` chooses the lessons.
+"""
 
 import shlex
 import shutil
@@ -10,7 +13,7 @@ from pathlib import Path
 import click
 
 from skillvault.api import Vault
-from skillvault.cli.exchange import NAMES, learn_from_transcripts
+from skillvault.cli.exchange import CLIENT_NAMES, learn_from_transcripts
 from skillvault.cli.options import echo, say
 from skillvault.cli.setup import setup
 from skillvault.clients.hook_client import own_vault_path
@@ -30,14 +33,14 @@ from skillvault.sessions.trial import (
 from skillvault.vault.files import layout
 
 _COUNTS = ("", "", "two ", "three ")
-_NEWEST = 100  # transcripts that are read
-_RULES = 5  # that are shown
-_WIDTH = 88  # columns at most
-_TASK = 100  # characters of a request
-_PROMPT_LINES, _PROMPT_LINE = 6, 160  # of what a prompt gets
-_REST = "- (The rest: "  # names a file that is gone when the vault is
-_FEW = 3  # days, repositories and sessions that are named
-_SESSION = 8  # characters of a session's id
+_NEWEST = 100  # the number of transcripts that are read
+_MAX_RULES = 5  # that are shown
+_MAX_COLUMNS = 88  # columns at most
+_MAX_TASK_LENGTH = 100  # characters of a request
+_MAX_LINES, _MAX_LINE_LENGTH = 6, 160  # of what a prompt gets
+_POINTER = "- (The rest: "  # names a file that is gone when the vault is
+_MAX_NAMES = 3  # days, repositories and sessions that are named
+_SESSION_LENGTH = 8  # characters of a session's id
 
 
 @click.command("try")
@@ -55,7 +58,7 @@ def try_(folder: Path | None, yes: bool) -> None:
         raise UsageError(f"{folder}: holds no transcripts of Claude Code or Codex; name another")
     if groups:
         _introduce(groups)
-        if not (yes or folder is not None or _agrees()):
+        if not (yes or folder is not None or _ask_consent()):
             return
     with temporary_folder() as place:
         root = place / "vault"
@@ -71,7 +74,7 @@ def try_(folder: Path | None, yes: bool) -> None:
         look = take_first_look(vault.store.head(), files.have_rule)
         _print_look(look)
         _print_next_prompt(vault, look)
-        _offer(vault, list(dict.fromkeys(group.client for group in groups)))
+        _offer_vault(vault, list(dict.fromkeys(group.client for group in groups)))
 
 
 # ── before anything is read ──────────────────────────────────────────────────────────
@@ -84,11 +87,11 @@ def _introduce(groups: Sequence[TranscriptFolder]) -> None:
         count = len(group.files)
         newest = f", of which the newest {_NEWEST} are read" if count > _NEWEST else ""
         transcripts = pluralize(count, "transcript")
-        echo(f"  {transcripts} of {NAMES[group.client]} in {group.folder}{newest}")
+        echo(f"  {transcripts} of {CLIENT_NAMES[group.client]} in {group.folder}{newest}")
     echo("They are read on this machine, without secrets, into a temporary vault.")
 
 
-def _agrees() -> bool:
+def _ask_consent() -> bool:
     if not sys.stdin.isatty():
         raise UsageError("nobody is here to ask; pass --yes to read them, or name a FOLDER")
     return click.confirm("Read them?", default=True, err=True)
@@ -124,12 +127,12 @@ def _print_look(look: FirstLook) -> None:
         _print_lesson(number, lesson)
     if look.rules:
         _print_heading("What you said, and no CLAUDE.md or AGENTS.md here keeps")
-    for rule in look.rules[:_RULES]:
+    for rule in look.rules[:_MAX_RULES]:
         place = _describe_origins(rule.origins)
-        _print_paragraph(f'"{shorten(rule.text, _PROMPT_LINE)}"', "- ")
+        _print_paragraph(f'"{shorten(rule.text, _MAX_LINE_LENGTH)}"', "- ")
         _print_paragraph(f"you said so {format_times(len(rule.origins))}, on {place}", "  ")
-    if len(look.rules) > _RULES:
-        echo(f"  and {len(look.rules) - _RULES} more; keep the vault, and `review` lists them")
+    if len(look.rules) > _MAX_RULES:
+        echo(f"  and {len(look.rules) - _MAX_RULES} more; keep the vault, and `review` lists them")
 
 
 def _print_heading(text: str) -> None:
@@ -148,7 +151,7 @@ def _describe_origins(origins: Sequence[Moment]) -> str:
     moments = sorted(origins, key=lambda origin: origin.at)
     days = dict.fromkeys(f"{origin.at:%Y-%m-%d}" for origin in moments)
     repositories = dict.fromkeys(filter(None, (origin.repository for origin in moments)))
-    sessions = dict.fromkeys(origin.session[:_SESSION] for origin in moments)
+    sessions = dict.fromkeys(origin.session[:_SESSION_LENGTH] for origin in moments)
     place = f" in {_join_few(repositories)}" if repositories else ""
     noun = "session" if len(sessions) == 1 else "sessions"
     return f"{_join_few(days)}{place} ({noun} {_join_few(sessions)})"
@@ -156,13 +159,13 @@ def _describe_origins(origins: Sequence[Moment]) -> str:
 
 def _join_few(items: Iterable[str]) -> str:
     """Join the first items, and count the others."""
-    few, others = [*items][:_FEW], [*items][_FEW:]
+    few, others = [*items][:_MAX_NAMES], [*items][_MAX_NAMES:]
     return join_items([*few, f"{len(others)} more"] if others else few)
 
 
 def _print_paragraph(text: str, indent: str = "") -> None:
     """Print a paragraph; its first line begins with `indent`, the others are as far right."""
-    width = min(shutil.get_terminal_size().columns, _WIDTH)
+    width = min(shutil.get_terminal_size().columns, _MAX_COLUMNS)
     echo(
         textwrap.fill(
             text,
@@ -180,13 +183,13 @@ def _print_next_prompt(vault: Vault, look: FirstLook) -> None:
     answers = [(need, _prompt_lines(vault, need.repository, need.task)) for need in look.needs]
     answers = [(need, lines) for need, lines in answers if lines]
     if answers:
-        need, lines = max(answers, key=lambda answer: answer[0].is_met(answer[1][:_PROMPT_LINES]))
+        need, lines = max(answers, key=lambda answer: answer[0].is_met(answer[1][:_MAX_LINES]))
         _print_heading("What the next prompt like this one would get")
-        _print_paragraph(f'"{shorten(need.task, _TASK)}"', "> ")
-        for line in lines[:_PROMPT_LINES]:
-            _print_paragraph(shorten(line, _PROMPT_LINE).removeprefix("- "), "  - ")
-        if len(lines) > _PROMPT_LINES:
-            echo(f"  and {pluralize(len(lines) - _PROMPT_LINES, 'more line')}")
+        _print_paragraph(f'"{shorten(need.task, _MAX_TASK_LENGTH)}"', "> ")
+        for line in lines[:_MAX_LINES]:
+            _print_paragraph(shorten(line, _MAX_LINE_LENGTH).removeprefix("- "), "  - ")
+        if len(lines) > _MAX_LINES:
+            echo(f"  and {pluralize(len(lines) - _MAX_LINES, 'more line')}")
 
 
 def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
@@ -194,13 +197,13 @@ def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
     learned = learned_text(vault.store, repository or None, is_whole=True).text.matching(task)
     answer = vault.recommend(CODING, task).prompt.partition("<instruction>")[0]
     lines = [*learned.prompt_text.splitlines(), *answer.splitlines()]
-    return [line for line in lines if line.startswith("- ") and not line.startswith(_REST)]
+    return [line for line in lines if line.startswith("- ") and not line.startswith(_POINTER)]
 
 
 # ── what may stay ────────────────────────────────────────────────────────────────────
 
 
-def _offer(vault: Vault, clients: Sequence[str]) -> None:
+def _offer_vault(vault: Vault, clients: Sequence[str]) -> None:
     """Ask whether the vault stays, and then whether each client gets hooks."""
     echo()
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -215,7 +218,8 @@ def _offer(vault: Vault, clients: Sequence[str]) -> None:
     name = "" if is_default else f" --vault {shlex.quote(str(target))}"
     echo(f"The vault is in {target}; look at it with `skillvault{name} review`.")
     for client in clients:
-        question = f"Hook up {NAMES[client]} in all of your projects, so that prompts get this?"
+        client_name = CLIENT_NAMES[client]
+        question = f"Hook up {client_name} in all of your projects, so that prompts get this?"
         if click.confirm(question, default=False, err=True):
             options = ["--user", "--domain", CODING, "--judge", "offline", "--vault", str(target)]
             options += ["--yes", "--no-import"]
@@ -258,6 +262,6 @@ def _play_example(vault: Vault) -> None:
     _print_paragraph(outcome.result.evidence.strip(), "The result:       ")
     _print_paragraph(f"{name}, made of this one failure", "The skill:        ")
     _print_paragraph(f'"{task}"', "The next prompt:  ")
-    _print_paragraph(shorten(lines[-1], _TASK).removeprefix("- "), "It also gets:     ")
+    _print_paragraph(shorten(lines[-1], _MAX_TASK_LENGTH).removeprefix("- "), "It also gets:     ")
     echo("To begin: skillvault init ~/vault --domain coding; cd your/project")
     echo("          skillvault setup claude-code --domain coding --vault ~/vault")

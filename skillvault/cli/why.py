@@ -1,4 +1,7 @@
-"""why, why-not, impact, log: where records come from, and what was learned from them."""
+"""why, why-not, impact, log: where records come from, and what was learned from them.
+
+`inspect/` finds the answers; here they become trees and tables.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from skillvault.loop.learned import RuleOrigin
     from skillvault.review.review import WaitingSkill
 
-_ROWS = 10  # the latest outcomes that a table shows
+_MAX_ROWS = 10  # the latest outcomes that a table shows
 
 
 def basis_lines(basis: Basis) -> Iterator[str]:
@@ -35,7 +38,7 @@ def basis_lines(basis: Basis) -> Iterator[str]:
         yield "rests on no outcome"
         return
     yield f"rests on {basis.sentence}"
-    rows = basis.rows[-_ROWS:]
+    rows = basis.rows[-_MAX_ROWS:]
     if len(basis.rows) > len(rows):
         yield f"  … {len(basis.rows) - len(rows)} earlier ones"
     width = max(len(row.session or "-") for row in rows)
@@ -134,15 +137,15 @@ def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
         echo(f"  {answer.step}: {answer.state}: {answer.reason}")
 
 
-_LAYERS = {"seed": "comes with the package", "domain": "comes from a folder of skills"}
+_LAYER_ORIGINS = {"seed": "comes with the package", "domain": "comes from a folder of skills"}
 
 
 def print_tree(tree: dict[str, Any], branch_key: str) -> None:
     """Print a tree; `branch_key` is `sources` or `targets`."""
-    echo(_node(tree["ref"]))
+    echo(_node_text(tree["ref"]))
     _print_branches(tree[branch_key], branch_key, "")
     if not tree[branch_key] and (layer := tree["ref"].get("layer")):
-        echo(f"└── ({_LAYERS[layer]})")
+        echo(f"└── ({_LAYER_ORIGINS[layer]})")
     elif not tree[branch_key] and "pattern" not in tree:  # the rule of a pattern is printed below
         notes = {"sources": "written by hand or not linked", "targets": "nothing came of it yet"}
         echo(f"└── ({notes[branch_key]})")
@@ -156,11 +159,11 @@ def _print_branches(branches: list[dict[str, Any]], branch_key: str, indent: str
     for number, branch in enumerate(branches):
         is_last = number == len(branches) - 1
         link = branch["link"].rpartition("-")[0] if branch["link"] else "of"
-        echo(f"{indent}{'└── ' if is_last else '├── '}{link} {_node(branch['ref'])}")
+        echo(f"{indent}{'└── ' if is_last else '├── '}{link} {_node_text(branch['ref'])}")
         _print_branches(branch[branch_key], branch_key, indent + ("    " if is_last else "│   "))
 
 
-def _node(ref: dict[str, Any]) -> str:
+def _node_text(ref: dict[str, Any]) -> str:
     return f"{ref['kind']} {ref['id']}" + (f"  {ref['path']}" if ref["path"] else "  (removed)")
 
 

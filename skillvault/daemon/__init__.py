@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 from math import inf
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -33,13 +32,13 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import is_untrusted
 from skillvault.vault.files.inbox import WRITING
 
-_TICK = 0.25  # seconds between two checks for a stop and for replaced folders
-_EVENT_DELAY = 0.05  # seconds of the quiet time that Vault.run waits for, as events may be late
-_CAPTURE_PAUSE = 60.0  # seconds between two captures
-_WITHOUT_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
-_MAX_QUIETS = 10  # the most quiet times that a stream of events may take
-
-Traces = frozenset[tuple[str, int, int, int]]
+_CHECK_SECONDS = 0.25  # seconds between two checks for a stop and for replaced folders
+_EVENT_DELAY_SECONDS = (
+    0.05  # seconds of the quiet time that Vault.run waits for, as events may be late
+)
+_CAPTURE_SECONDS = 60.0  # seconds between two captures
+_STEPS_BESIDE_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
+_MAX_QUIET_TIMES = 10  # the most quiet times that a stream of events may take
 
 
 class Pace(Struct, frozen=True):
@@ -100,7 +99,6 @@ class Watch:
         self._is_full = False  # no more untrusted files are accepted today
         self._day: date | None = None
         self._scanned_tip: str | None = None
-        self._quarantine: Traces = frozenset()
         self._quiet_seconds = 0.0
         # The number of runs that evaluated something; a lost count only promotes earlier.
         self._cycles = 0
@@ -166,7 +164,7 @@ class Watch:
             self._has_unfinished
             or self._day != _today()
             or self._has_arrivals()
-            or self._has_changed_files()
+            or self._vault.inbox.quarantine.changed_files()
             or self._scanned_tip != store.tip()
             or self._rules_wait()
         )
@@ -176,22 +174,12 @@ class Watch:
         return self._may_capture() and capture.is_due(question(self._vault))
 
     def _may_capture(self) -> bool:
-        return time.monotonic() - self._captured_at >= _CAPTURE_PAUSE
+        return time.monotonic() - self._captured_at >= _CAPTURE_SECONDS
 
     def _has_arrivals(self) -> bool:
         """Return True if a file in the inbox may be recorded now."""
         names = self._vault.inbox.names()
         return any(not (self._is_full and is_untrusted(name)) for name in names)
-
-    def _has_changed_files(self) -> bool:
-        """Return True if a quarantined file was changed; read files only if needed."""
-        traces = _traces(self._vault.root / layout.QUARANTINE)
-        if traces == self._quarantine:
-            return False
-        if self._vault.inbox.quarantine.changed_files():
-            return True
-        self._quarantine = traces
-        return False
 
     # ── working ──────────────────────────────────────────────────────────────────────
 
@@ -201,9 +189,9 @@ class Watch:
         day, tip = _today(), store.tip()
         if tip != self._scanned_tip:  # a person's commit may change the policy
             policy = store.head().policy
-            self._quiet_seconds = max(0.0, policy.record.settle_seconds - _EVENT_DELAY)
+            self._quiet_seconds = max(0.0, policy.record.settle_seconds - _EVENT_DELAY_SECONDS)
             self._promote_every = policy.promote.every
-        steps = () if self._may_capture() else _WITHOUT_CAPTURE
+        steps = () if self._may_capture() else _STEPS_BESIDE_CAPTURE
         self._captured_at = time.monotonic() if self._rules_wait() else self._captured_at
         report = self._vault.run(
             steps,
@@ -216,7 +204,10 @@ class Watch:
         self._cycles += any(done.change.step == "evaluate" for done in report.done)
         # A month may have been closed, or a pull may have brought a domain.
         if day != self._day or (tip != self._scanned_tip and hides_domain(store.git)):
-            self._follow_month(day)
+            try:
+                follow_month(store, day)
+            except SkillvaultError as error:
+                self._say(str(error))
         self._day, self._scanned_tip = day, self._scanned_commit(tip, report)
         obstacles = inbox.obstacles()
         waiting_files = [file for file in report.waiting if file.reason not in obstacles]
@@ -228,13 +219,6 @@ class Watch:
         has_moved = self._scanned_tip != store.tip()  # somebody committed during the run
         has_more = is_writing or has_moved or (report.done and self._has_arrivals())
         return self._pace.soon if has_more else self._pace.scan
-
-    def _follow_month(self, day: date) -> None:
-        """Update the open months of a clone; report a failure without stopping the loop."""
-        try:
-            follow_month(self._vault.store, day)
-        except SkillvaultError as error:
-            self._say(str(error))
 
     def _scanned_commit(self, tip: str | None, report: Report) -> str | None:
         """Return the last processed commit; None if a person committed meanwhile."""
@@ -274,24 +258,24 @@ class Watch:
         end = time.monotonic() + seconds
         while (remaining := end - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.wait(min(_TICK, remaining)) or events.is_stale():
+            if events.wait(min(_CHECK_SECONDS, remaining)) or events.is_stale():
                 self._wait_for_quiet(events)
                 return
 
     def _wait_for_quiet(self, events: InboxEvents) -> None:
         """Wait until no event has come for the quiet time, up to a limit."""
-        end = time.monotonic() + _MAX_QUIETS * self._quiet_seconds
+        end = time.monotonic() + _MAX_QUIET_TIMES * self._quiet_seconds
         quiet_end = time.monotonic() + self._quiet_seconds
         while (remaining := min(quiet_end, end) - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.wait(min(_TICK, remaining)):
+            if events.wait(min(_CHECK_SECONDS, remaining)):
                 quiet_end = time.monotonic() + self._quiet_seconds
 
     def _wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._stop_if_asked()
-            time.sleep(_TICK)
+            time.sleep(_CHECK_SECONDS)
 
     def _stop_if_asked(self) -> None:
         if self._stopping():
@@ -301,18 +285,6 @@ class Watch:
         events, self._events = self._events, None
         if events:
             events.stop()
-
-
-def _traces(folder: Path) -> Traces:
-    """Return the names, sizes and times of a folder's files, to detect a change."""
-    traces: list[tuple[str, int, int, int]] = []
-    for path in folder.iterdir() if folder.is_dir() else ():
-        try:
-            status = path.lstat()
-        except FileNotFoundError:
-            continue  # a person removed the file
-        traces.append((path.name, status.st_ino, status.st_size, status.st_mtime_ns))
-    return frozenset(traces)
 
 
 def _sentence(error: SkillvaultError | OSError) -> str:

@@ -26,8 +26,8 @@ from watchdog.observers.api import BaseObserver
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
 
-_POLL = 1.0  # seconds between two checks of the folders
-_PROBE = 1.0  # the longest wait for a test event, in seconds
+_POLL_SECONDS = 1.0  # seconds between two checks of the folders
+_PROBE_SECONDS = 1.0  # the longest wait for a test event, in seconds
 
 # No "opened", because the daemon itself opens files. No "modified", because a file that is being
 # written is scanned again anyway. A link or a moved file is only "created".
@@ -38,10 +38,10 @@ _EVENT_TYPES: list[type[FileSystemEvent]] = [
     FileMovedEvent,
     DirDeletedEvent,
 ]
-_EXHAUSTED = (errno.ENOSPC, errno.EMFILE)  # errors of watchdog if inotify has no more watches
+_NO_WATCHES = (errno.ENOSPC, errno.EMFILE)  # errors of watchdog if inotify has no more watches
 # Network file systems: events cover only this machine.
-_SHARED = tuple("9p afs ceph cifs fakeowner fuse lustre nfs prl_fs smb vboxsf virtiofs".split())
-_MOUNTS = Path("/proc/self/mountinfo")
+_NETWORK = tuple("9p afs ceph cifs fakeowner fuse lustre nfs prl_fs smb vboxsf virtiofs".split())
+_MOUNTS_FILE = Path("/proc/self/mountinfo")
 
 MakeObserver = Callable[[], BaseObserver]
 
@@ -103,7 +103,7 @@ class SystemEvents:
     def _probe(self, probe: Path) -> bool:
         try:
             probe.touch()
-            return self._signal.event.wait(_PROBE)
+            return self._signal.event.wait(_PROBE_SECONDS)
         finally:
             probe.unlink(missing_ok=True)
 
@@ -135,11 +135,11 @@ class Polling:
         self._files = files
         self._inbox = inbox
         self._state = self._read_state()
-        self._next = time.monotonic() + _POLL
+        self._next = time.monotonic() + _POLL_SECONDS
 
     def _read_state(self) -> tuple[list[str], list[float | None]]:
         """Return the names of the inbox files, and the times of the single files."""
-        return self._inbox.names(), [_modified(file) for file in self._files]
+        return self._inbox.names(), [_modification_time(file) for file in self._files]
 
     def wait(self, seconds: float) -> bool:
         """Sleep for `seconds`; return True if the files have changed."""
@@ -147,7 +147,7 @@ class Polling:
         if time.monotonic() < self._next:
             return False
         old_state, self._state = self._state, self._read_state()
-        self._next = time.monotonic() + _POLL
+        self._next = time.monotonic() + _POLL_SECONDS
         return self._state != old_state
 
     def is_stale(self) -> bool:
@@ -186,7 +186,7 @@ def open_events(
         try:
             events = SystemEvents(folders, files, make_observer())
         except OSError as error:
-            if error.errno not in _EXHAUSTED or error.filename:
+            if error.errno not in _NO_WATCHES or error.filename:
                 raise
             reason = str(error.strerror)
         else:
@@ -196,7 +196,7 @@ def open_events(
     return Polling(folders, files, inbox), f"watching inbox/ by polling ({reason})"
 
 
-def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
+def is_shared(folder: Path, mounts: Path = _MOUNTS_FILE) -> bool:
     """Return True if other machines may write to the file system of a folder."""
     if not mounts.exists():
         return False
@@ -205,11 +205,11 @@ def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
     for line in mounts.read_text(errors="replace").splitlines():
         mount, _, kind = line.partition(" - ")
         if mount.split(" ")[2] == number:
-            return kind.startswith(_SHARED)
+            return kind.startswith(_NETWORK)
     return False
 
 
-def _modified(file: Path) -> float | None:
+def _modification_time(file: Path) -> float | None:
     try:
         return file.stat().st_mtime
     except FileNotFoundError:

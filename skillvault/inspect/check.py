@@ -59,7 +59,7 @@ def check_vault(
     view = store_to_check.git_index() if staged else store.work_tree()
     remover = lookup.remover(store, head, view)
     committed = checks.head_blobs(store.git, head)
-    mistakes, hints = learned.find_mistakes(view.read_bytes(layout.LEARNINGS))
+    mistakes, hints = learned.find_file_problems(view.read_bytes(layout.LEARNINGS))
     changes = {p for p, key in view.contents.items() if committed.get(p) != key}
     paths = changes if staged else view.contents.keys()
     problems, notes = checks.find_problems(view, remover, paths)

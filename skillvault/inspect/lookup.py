@@ -135,7 +135,7 @@ def why(run: Run, text: str) -> dict[str, Any]:
     if (entry := run.shelf.layer_skill(text)) is not None:
         return {**_layer_skill(head, entry), **empty_keys}
     if (pattern := learned.find_pattern(head, text)) is not None:
-        return {**learned.why_pattern(store, head, pattern), **empty_keys}
+        return {**learned.explain_pattern(store, head, pattern), **empty_keys}
     ref = resolve(store, head, text)
     answers = questions.answers_behind(run, ref) if len(head.answers) else []
     return {

@@ -34,12 +34,12 @@ def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
     if skill is None:
         return []
     if skill.kind == "strategy" and skill.domain:
-        rules = list(run.rules.strategy_rules(run, skill.domain))
+        rules = list(run.profile.strategy_rules(run, skill.domain))
     else:
         sources = [link.source for link in run.view.links.by_target([Ref("skill", skill.name)])]
         ids = [source.id for source in sources if source.kind == "evaluation"]
         actions = run.view.outcomes.actions_of(ids)
-        rules = [rule for pair in actions for rule in run.accounts.actions.rules(*pair)]
+        rules = [rule for pair in actions for rule in run.accounts.rules_of_action(*pair)]
     fields = ("action", "result", "met", "other", "episodes", "lately", "p", "z")
     return [
         {
@@ -113,7 +113,7 @@ def status(run: Run) -> Status:
     files, links = head.records.count_by_folder(), head.links.count_by_type()
     inbox, waiting = len(run.inbox.names()), count_waiting(run)
     paused = run.store.pause_reason(run.policy)
-    patterns, rules = learned.count_learned(run.store, head)
+    patterns, rules = learned.count_patterns_and_rules(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.VAULT_FILE
     learner = learner_elsewhere(run.store.git, run.policy)
@@ -215,5 +215,5 @@ def count_waiting(run: Run) -> dict[str, int]:
         name: step.waiting(run)
         if step.waiting
         else sum(queue_lengths.get(queue.name, 0) for queue in step.depends_on)
-        for name, step in run.rules.steps.items()
+        for name, step in run.profile.steps.items()
     }

@@ -435,7 +435,7 @@ def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
             reason = result.evidence or result.summary or result.claim
             if words and outcome.observer == "person":  # the evidence may be a check that passed
                 reason = words
-        elif evaluation is not None and vault.run.rules.is_surprise(evaluation, vault.run.policy):
+        elif evaluation is not None and vault.run.profile.is_surprise(evaluation, vault.run.policy):
             verdict = "good" if evaluation.was_good_decision else "bad"
             title = f"looked like a {verdict} decision, ended in {result.status}"
             reason = evaluation.key_insight or result.summary

@@ -24,11 +24,11 @@ def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[StepAnswer]
     if text in run.view.domains:
         return ("domain", text), why_no_strategy(run, text)
     if (rule := learned.find_rule(run.store, run.view, text)) is not None:
-        return ("rule", rule), [learned.why_no_pattern(run, rule)]
+        return ("rule", rule), [learned.explain_rule(run, rule)]
     try:
         ref = lookup.resolve(run.store, run.view, text, forward=True)
     except UsageError:
-        learned.refuse_rule(run.store, run.view, text)
+        learned.refuse_ambiguous_rule(run.store, run.view, text)
         raise
     if ref.kind == "evaluation":
         ref = Ref("outcome", ref.id)
@@ -39,7 +39,7 @@ def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:
     """Return what a domain lacks for a strategy, with numbers."""
     if not run.view.outcomes.count_evaluated(domain):
         return [StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
-    state = run.rules.strategy_state(run, domain)
+    state = run.profile.strategy_state(run, domain)
     return [StepAnswer("generate", state.state, state.reason)]
 
 
@@ -77,7 +77,7 @@ def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:
         outcome,
         _action_outcomes(run, run.view.subjects.history(outcome.id, "action")),
         run.rejections,
-        promote.state(run, outcome.id),
+        promote.promotion_state(run, outcome.id),
         judge_failure=failed_item.reason if failed_item else None,
         edited=next(iter(edits), None),
     )
@@ -95,7 +95,7 @@ def _action_outcomes(run: Run, history: Sequence[IndexedOutcome]) -> ActionOutco
     return ActionOutcomes(
         outcomes=outcomes,
         evaluations=run.view.evaluations.get_many(outcomes),
-        states={**waiting, **run.rules.outcome_states(run, history, outcomes)},
+        states={**waiting, **run.profile.outcome_states(run, history, outcomes)},
     )
 
 
@@ -105,6 +105,6 @@ def reasons(run: Run) -> dict[str, list[str]]:
     actions = (_action_outcomes(run, history) for history in histories)
     summaries = {"skill": sentences.summary(actions, run.policy, len(run.view.sessions))}
     if len(run.view.evaluations):
-        materials = promote.pages(run, run.view.evaluations)
-        summaries["fact"] = sentences.memory_summary(materials, run.rules)
+        materials = promote.material_pages(run, run.view.evaluations)
+        summaries["fact"] = sentences.memory_summary(materials, run.profile)
     return summaries

@@ -1,8 +1,8 @@
-"""Accounts: the outcomes that one skill is written from, read together.
+"""Find the accounts that are due: the outcomes that one skill is written from, read together.
 
 An account is about an action (its skill is a guide), a subject (a warning and a pattern), several
-actions of a domain that agree (an evolved skill), or the actions with rules (a strategy). This
-module finds the accounts that are due; the steps `generate` and `refresh` write the skills.
+actions of a domain that agree (an evolved skill), or the actions with rules (a strategy). The steps
+`generate` and `refresh` write the skills; to change a sentence of a skill, see `learning/account/`.
 """
 
 from collections import Counter, defaultdict
@@ -16,17 +16,12 @@ import msgspec
 
 from skillvault.learning.account.reading import advance_position, marks_of
 from skillvault.learning.account.rules import action_rules
-from skillvault.learning.account.statements import (
-    MIN_ACTIONS,
-    account_keys,
-    findings_of,
-    try_keys,
-)
+from skillvault.learning.account.statements import MIN_ACTIONS, account_keys, findings_of, try_keys
 from skillvault.learning.generate import ExistingSkill, skill_subject
 from skillvault.learning.naming import subject_key, subject_names
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.clock import clock
-from skillvault.loop.next_versions import RunMaterial, with_version, with_waiting_account
+from skillvault.loop.next_versions import RunMaterial, refs_with_version, with_waiting_account
 from skillvault.loop.quotations import Quotations
 from skillvault.loop.registry import COUNTED, RECOMPUTING
 from skillvault.model.brief import Account, Findings
@@ -35,14 +30,14 @@ from skillvault.model.records import IndexedOutcome, Position, Ref, Skill, Skill
 from skillvault.vault.index.subjects import SCOPES, AccountKey, ActionKeys, Scope, Subjects
 
 _Task = TypeVar("_Task")
-_Rules = tuple[Separation, ...]
+_ActionRules = tuple[Separation, ...]
 _SCOPES: tuple[tuple[Scope, tuple[SkillKind, ...]], ...] = (
     ("action", ("guide",)),
     ("subject", ("warning", "pattern")),
 )
 # The steps that archive a skill and may bring it back.
 RESTORING_STEPS = ("expire", "refresh", "merge", *RECOMPUTING)
-_LOOP = frozenset({*RESTORING_STEPS, "generate", "distill", "assess", "promote"})
+_MANAGING_STEPS = frozenset({*RESTORING_STEPS, "generate", "distill", "assess", "promote"})
 
 
 class Readings:
@@ -117,38 +112,6 @@ class Readings:
         ]
 
 
-class ActionRules:
-    """The rules of each action of a vault, computed once a run."""
-
-    def __init__(self, run: RunMaterial, readings: Readings) -> None:
-        self._run = run
-        self._store = run.subjects
-        self._readings = readings
-        self._ids: dict[AccountKey, list[str]] = {}  # the outcomes that rules are computed from
-        self._rules: dict[str, _Rules] = {}  # by the digest of those
-
-    def rules(self, domain: str, action: str) -> _Rules:
-        """Return the rules and leads of an action at its last reading point."""
-        key = AccountKey("action", domain, action, "local")
-        if key not in self._ids:
-            self._ids[key] = [outcome.id for outcome in self._readings.read_to_point(key)]
-        ids = self._ids[key]
-        digest = sha256("\n".join(ids).encode()).hexdigest()
-        if digest not in self._rules:
-            self._rules[digest] = self._load(domain, action, digest, ids)
-        return self._rules[digest]
-
-    def _load(self, domain: str, action: str, digest: str, ids: Sequence[str]) -> _Rules:
-        stored_digest, data = self._run.view.subjects.rules(domain, action)
-        if stored_digest == digest:
-            return msgspec.msgpack.decode(data, type=_Rules) if data else ()
-        outcomes = self._run.view.outcomes.get_many(ids)
-        rules = action_rules(list(outcomes.values()), self._run.policy)
-        if self._store:
-            self._store.keep_rules(domain, action, (digest, msgspec.msgpack.encode(rules)))
-        return rules
-
-
 class DueAccount(NamedTuple):
     """An account up to its reading point, its kinds of skills, and the due keys of it."""
 
@@ -166,11 +129,11 @@ class Accounts:
         self._store = run.subjects
         self._accounts: dict[tuple[tuple[str, ...], bytes], Account] = {}
         self._findings: dict[tuple[int, SkillKind], Findings] = {}
-        self._said: dict[str, dict[str, ActionKeys]] = {}
+        self._new_statement_keys: dict[str, dict[str, ActionKeys]] = {}
         self._clocks: dict[str, datetime | None] = {}
         self._quotations = Quotations(run.view)
         self.readings = Readings(run)
-        self.actions = ActionRules(run, self.readings)
+        self._rules: dict[tuple[str, str], _ActionRules] = {}
 
     # ── accounts that are due ────────────────────────────────────────────────────────
 
@@ -205,7 +168,7 @@ class Accounts:
                 account, keys = self.build_account(history), frozenset(o.id for o in outcomes)
                 accounts.append((history[0], DueAccount(account, kinds, keys)))
                 if scope == "action" and key.trust == "local":
-                    self._keep_said(account)
+                    self._keep_statement_keys(account)
                     by_domain[key.domain] |= keys
         accounts.sort(key=lambda pair: (pair[0][:2], pair[1].kinds))
         due_accounts = [account for _, account in accounts]
@@ -226,7 +189,7 @@ class Accounts:
             if history:
                 yield history
 
-    # ── their contents ───────────────────────────────────────────────────────────────
+    # ── the contents of an account ───────────────────────────────────────────────────
 
     def build_account(self, history: Sequence[IndexedOutcome]) -> Account:
         """Return the account of these outcomes."""
@@ -239,7 +202,7 @@ class Accounts:
             outcomes = tuple(records[name] for name in ids if name in records)
             trusted = (outcome for outcome in outcomes if outcome.trust == "local")
             actions = sorted({(outcome.domain, outcome.decision.action) for outcome in trusted})
-            rules = tuple(rule for action in actions for rule in self.actions.rules(*action))
+            rules = tuple(rule for action in actions for rule in self.rules_of_action(*action))
             self._accounts[key] = self._quotations.build_account(outcomes, evaluations, rules)
         return self._accounts[key]
 
@@ -249,6 +212,25 @@ class Accounts:
         if key not in self._findings:
             self._findings[key] = findings_of(account, kind, self._run.policy)
         return self._findings[key]
+
+    def rules_of_action(self, domain: str, action: str) -> _ActionRules:
+        """Return the rules and leads of an action at its last reading point."""
+        if (domain, action) not in self._rules:
+            self._rules[domain, action] = self._load_rules(domain, action)
+        return self._rules[domain, action]
+
+    def _load_rules(self, domain: str, action: str) -> _ActionRules:
+        key = AccountKey("action", domain, action, "local")
+        ids = [outcome.id for outcome in self.readings.read_to_point(key)]
+        digest = sha256("\n".join(ids).encode()).hexdigest()
+        stored_digest, data = self._view.subjects.rules(domain, action)
+        if stored_digest == digest:
+            return msgspec.msgpack.decode(data, type=_ActionRules) if data else ()
+        outcomes = self._view.outcomes.get_many(ids)
+        rules = action_rules(list(outcomes.values()), self._run.policy)
+        if self._store:
+            self._store.keep_rules(domain, action, (digest, msgspec.msgpack.encode(rules)))
+        return rules
 
     def accounts_of(self, outcomes: Iterable[str]) -> Iterator[DueAccount]:
         """Yield the accounts of the actions and subjects of these outcomes."""
@@ -266,25 +248,25 @@ class Accounts:
 
     # ── accounts of domains ──────────────────────────────────────────────────────────
 
-    def _keep_said(self, account: Account) -> None:
+    def _keep_statement_keys(self, account: Account) -> None:
         """Store the statement keys of an action, for later comparison with other actions."""
         outcome = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
         row = ActionKeys(outcome.decision.action, outcome.id, account_keys(account), *counts)
         if self._store:
             self._store.keep_action_keys(outcome.domain, row)
-        self._said.setdefault(outcome.domain, {})[row.action] = row
+        self._new_statement_keys.setdefault(outcome.domain, {})[row.action] = row
 
     def find_agreement(self, domain: str) -> tuple[list[str], set[str]]:
         """Return an outcome of each action that agrees with others, and the shared statements."""
-        rows = self._said_rows(domain)
+        rows = self._statement_keys(domain)
         counts = Counter(key for row in rows for key in row.keys)
         shared_keys = {key for key, count in counts.items() if count >= MIN_ACTIONS}
         return [row.first for row in rows if not shared_keys.isdisjoint(row.keys)], shared_keys
 
-    def _said_rows(self, domain: str) -> list[ActionKeys]:
+    def _statement_keys(self, domain: str) -> list[ActionKeys]:
         rows = {row.action: row for row in self._view.subjects.action_keys(domain)}
-        return [*(rows | self._said.get(domain, {})).values()]
+        return [*(rows | self._new_statement_keys.get(domain, {})).values()]
 
     def evolved_account(self, domain: str) -> DueAccount | None:
         """Return the account of the statements that three or more actions share, if any."""
@@ -302,7 +284,7 @@ class Accounts:
 
     def find_ruled_actions(self, domain: str) -> list[str]:
         """Return an outcome of each action with a rule or lead; [] for a domain of few outcomes."""
-        rows = self._said_rows(domain)
+        rows = self._statement_keys(domain)
         if sum(row.tries for row in rows) < self._run.policy.generate.strategy_every:
             return []
         return [row.first for row in rows if row.rules]
@@ -315,7 +297,7 @@ class Accounts:
             return None
         return DueAccount(self.build_account(history), ("strategy",), frozenset())
 
-    # ── their skills ─────────────────────────────────────────────────────────────────
+    # ── the skills of an account ─────────────────────────────────────────────────────
 
     def find_skill(self, findings: Findings) -> ExistingSkill:
         """Return the existing skill of an account for one kind."""
@@ -323,14 +305,17 @@ class Accounts:
         domain = findings.account.outcomes[0].domain
         sources = [Ref("evaluation", outcome.id) for outcome in findings.account.outcomes]
         # The subject's own skill replaces those that single outcomes made.
-        candidates = [*self._of_subject(findings), *self._of_single_outcomes(findings, sources)]
+        candidates = [
+            *self._skills_of_subject(findings),
+            *self._skills_of_single_outcomes(findings, sources),
+        ]
         skills = [(shelf, skill) for shelf, skill in candidates if not skill.replaces]
         living_skills = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
         shelf, skill = next(iter(living_skills or skills), ("", None))
-        refs = with_version(view, skill.name) if skill else []
+        refs = refs_with_version(view, skill.name) if skill else []
         linked_ids = (view.links.sources_among(sources, ref) for ref in refs)
         if domain not in self._clocks:
-            self._clocks[domain] = clock(view, domain, self._run.now, self._run.rules)
+            self._clocks[domain] = clock(view, domain, self._run.now, self._run.profile)
         return ExistingSkill(
             skill=with_waiting_account(view, skill) if skill else None,
             shelf=shelf,
@@ -342,14 +327,14 @@ class Accounts:
             clock=self._clocks[domain],
         )
 
-    def _of_subject(self, findings: Findings) -> Iterator[tuple[str, Skill]]:
+    def _skills_of_subject(self, findings: Findings) -> Iterator[tuple[str, Skill]]:
         properties = (findings.kind, findings.account.outcomes[0].trust, "generated")
         for entry in self._view.skills.by_subject(subject_key(skill_subject(findings))):
             skill = self._view.skills.find(entry.name)
             if skill and (skill.kind, skill.trust, skill.origin) == properties:
                 yield entry.shelf, skill
 
-    def _of_single_outcomes(
+    def _skills_of_single_outcomes(
         self, findings: Findings, sources: Sequence[Ref]
     ) -> Iterator[tuple[str, Skill]]:
         """Yield (shelf, skill) for the skills that single outcomes made, under any profile."""
@@ -372,14 +357,14 @@ class Accounts:
         """Return True if skillvault may archive a skill: no person decided on it or edited it."""
         waits = skill.status == "proposed" and skill.trust == "local"
         is_open = waits or skill.status in ("testing", "proven")
-        return is_open and not _LOOP.isdisjoint(self._last_steps(skill))
+        return is_open and not _MANAGING_STEPS.isdisjoint(self._last_steps(skill))
 
     def _find_archiver(self, skill: Skill) -> str | None:
         """Return who archived a skill; None if skillvault may restore it."""
         steps = self._last_steps(skill)
         if skill.status != "retired" and set(steps) & set(RESTORING_STEPS):
             return None
-        archiver = next((step for step in steps if step in _LOOP), None)
+        archiver = next((step for step in steps if step in _MANAGING_STEPS), None)
         return f"the step {archiver}" if archiver else "a person"
 
     def _find_unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:

@@ -1,6 +1,7 @@
-"""The step `answer`: a late answer of the judge changes an evaluation or a text.
+"""The step `answer`: a late answer of the judge changes an evaluation or the text of a skill.
 
-The effect is the same in whichever clone the answer arrived.
+The effect is the same in whichever clone the answer arrived. `judging/question_queue.py` takes the
+answers in, `judging/questions.py` finds the texts that they rewrite.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from itertools import chain
 from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.judge.claude.judge import ClaudeJudge
-from skillvault.learning import answer as answers
+from skillvault.learning import answer as answer_rules
 from skillvault.learning.answer import STEP, Rewording
 from skillvault.learning.promote.evaluated_runs import evaluated_run
 from skillvault.loop.evaluate import Judgment, case_of, judge_case
@@ -31,7 +32,7 @@ from skillvault.model.sameness.comparison import is_same
 from skillvault.vault.commit.store import edit_link_lists
 from skillvault.vault.files import layout
 
-_OF_OUTCOMES = ("insight", "contrast")
+_LESSON_KINDS = ("insight", "contrast")
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -42,7 +43,7 @@ def step(run: Run) -> Iterator[Change]:
     """
     new_answers = [answer for answer in run.options.answers if answer.id not in run.view.answers]
     if run.report.learner:  # they stay due, as this clone may become the learner
-        yield from (answers.answer_change(answer) for answer in new_answers)
+        yield from (answer_rules.answer_change(answer) for answer in new_answers)
         return
     due_keys = set(run.view.due.keys(STEP))
     waiting: set[str] = set()
@@ -51,7 +52,7 @@ def step(run: Run) -> Iterator[Change]:
         if change is None or _find_edits(run, change):
             if change:
                 waiting.add(answer.id)
-            change = answers.answer_change(answer)
+            change = answer_rules.answer_change(answer)
         yield change
     for answer in run.view.answers.get_many(due_keys).values():
         change = _find_effect(run, answer, is_new=False)
@@ -86,16 +87,16 @@ def _find_effect(run: Run, answer: Answer, *, is_new: bool) -> Change | None:
     judge = AgentJudge(
         run.judge.questions, lambda key: answer if key == answer.id else load_answer(key)
     )
-    if answer.kind != "verdict" and answer.kind not in _OF_OUTCOMES:
+    if answer.kind != "verdict" and answer.kind not in _LESSON_KINDS:
         return _find_rewrite(run, judge, answer, is_new=is_new)
     outcomes = _judged_outcomes(run, judge, answer)
     rewordings = [r for outcome in outcomes if (r := _reword(run, judge, outcome))]
-    return answers.evaluation_change(answer, rewordings, is_new=is_new) if rewordings else None
+    return answer_rules.evaluation_change(answer, rewordings, is_new=is_new) if rewordings else None
 
 
 def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcome]:
     """Return the outcomes that an answer is about; a verdict covers its whole decision."""
-    if answer.kind in _OF_OUTCOMES:
+    if answer.kind in _LESSON_KINDS:
         return list(run.view.outcomes.get_many([answer.subject]).values())
     names = [
         outcome_id
@@ -182,9 +183,9 @@ def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) 
         except NoAnswerError:
             return None  # `check` reports what is wrong with it
         change = text.compose(draft)
-        change = run.gate.convert(change) if change else None
+        change = run.gate(change) if change else None
         effects = change and (*change.rewrites, *change.edits, *change.files, *change.moves)
         if change and (effects or change.removes):
-            return answers.text_change(answer, change, is_new=is_new)
+            return answer_rules.text_change(answer, change, is_new=is_new)
         return None
     return None

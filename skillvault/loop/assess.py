@@ -1,11 +1,14 @@
-"""The step `assess`: prove skills that help and retire skills that hurt."""
+"""The step `assess`: prove skills that help, and retire skills that hurt.
+
+`effects.py` counts the uses of a skill; `learning/assess.py` decides on its status.
+"""
 
 from collections.abc import Iterator
 from functools import cache, partial
 
 from skillvault.learning import assess
 from skillvault.loop.clock import clock
-from skillvault.loop.effects import load_assessed
+from skillvault.loop.effects import load_assessed_skill
 from skillvault.loop.managed_skills import is_edited
 from skillvault.loop.run import Run
 from skillvault.model.brief import RULES
@@ -23,11 +26,11 @@ def step(run: Run) -> Iterator[Change]:
 def _find_due(run: Run) -> Iterator[Change]:
     view = run.view
     evidence = run.shelf.uses.evidence(view)
-    clock_of = cache(partial(clock, view, now=run.now, rules=run.rules))
+    clock_of = cache(partial(clock, view, now=run.now, rules=run.profile))
     for row in view.skills.statuses(evidence):
         time = clock_of(row.domain) or run.now
-        skill = load_assessed(view, row, evidence[row.name], time)
-        change = assess.status_change(skill, run.rules)
+        skill = load_assessed_skill(view, row, evidence[row.name], time)
+        change = assess.status_change(skill, run.profile)
         if not change or (change.moves and row.shelf == "skills" and _keeps_guide(run, row.name)):
             continue
         yield change

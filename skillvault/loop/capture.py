@@ -1,6 +1,7 @@
-"""The step `capture`: move rules with support in code to the patterns, and back without it.
+"""The step `capture`: move rules with support in code to the patterns, and back without support.
 
-Every clone of a team may capture, because the code is on the developers' machines.
+Every clone of a team may capture, because the code is on the developers' machines. `learned.py`
+reads and writes the two files; `learning/capture/` decides which rule moves.
 """
 
 import time
@@ -28,27 +29,29 @@ from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.snapshot import EvidenceScan
 
-_PAUSE = 0.05
-_HOUR = 3600
-_WRITING = "?"  # in place of the blob of a text that somebody is writing: it stays due
+_CHECK_SECONDS = 0.05
+_HOUR_SECONDS = 3600
+_UNFINISHED_TEXT = "?"  # in place of the blob of a text that somebody is writing: it stays due
 
 
 def step(run: Run) -> Iterator[Change]:
     """Commit the rules that agents appended, then the changes that follow from the evidence."""
     if not is_due(run):
         return
-    scan = _scan(run)
-    tail_version = yield from _adopt(run)
+    scan = _scan_inputs(run)
+    tail_version = yield from _adopt_rules(run)
     run.flush()
     waiting = len(run.report.waiting)
     if tiers := _load_tiers(run):
-        new_tiers = yield from _capture(run, tiers)
+        new_tiers = yield from _capture_patterns(run, tiers)
         yield from learned.edited_patterns_change(run, new_tiers)
     run.flush()
-    run.report.problems += _find_mistakes(run, waits=tail_version == _WRITING)
-    if len(run.report.waiting) == waiting and not run.options.asks:
+    run.report.problems += _find_mistakes(run, waits=tail_version == _UNFINISHED_TEXT)
+    if len(run.report.waiting) == waiting and not run.options.is_question:
         tail_version = scan.tail if tail_version is None else tail_version
-        run.store.staging.captures.note_scan(replace(scan, blobs=_blobs(run), tail=tail_version))
+        run.store.staging.captures.note_scan(
+            replace(scan, blobs=_blobs_of_tiers(run), tail=tail_version)
+        )
 
 
 def waiting(run: Run) -> int:
@@ -60,20 +63,20 @@ def is_due(run: Run) -> bool:
     """Return True if anything changed since the last search, or if that was long ago."""
     if STEP in run.options.steps:
         return True
-    last_scan, scan = run.view.captures.last_scan, _scan(run)
+    last_scan, scan = run.view.captures.last_scan, _scan_inputs(run)
     if last_scan is None:  # an empty vault needs no search
-        return bool(scan.tail or any(learned.count_learned(run.store, run.view)))
-    is_old = bool(scan.code) and scan.at - last_scan.at >= run.policy.capture.hours * _HOUR
+        return bool(scan.tail or any(learned.count_patterns_and_rules(run.store, run.view)))
+    is_old = bool(scan.code) and scan.at - last_scan.at >= run.policy.capture.hours * _HOUR_SECONDS
     return is_old or replace(last_scan, at=scan.at) != scan
 
 
-def _scan(run: Run) -> EvidenceScan:
+def _scan_inputs(run: Run) -> EvidenceScan:
     """Return the versions of all inputs of a search."""
     code, settings = code_bases.versions(run), repr(run.policy.capture)
-    return EvidenceScan(run.now.timestamp(), _blobs(run), _tail_blob(run), code, settings)
+    return EvidenceScan(run.now.timestamp(), _blobs_of_tiers(run), _tail_blob(run), code, settings)
 
 
-def _blobs(run: Run) -> dict[str, str | None]:
+def _blobs_of_tiers(run: Run) -> dict[str, str | None]:
     return {path: run.view.files.get(path) for path in (layout.LEARNINGS, layout.EXPERTISE)}
 
 
@@ -107,7 +110,7 @@ def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
 # ── adoption ─────────────────────────────────────────────────────────────────────────
 
 
-def _adopt(run: Run) -> Generator[Change, None, str | None]:
+def _adopt_rules(run: Run) -> Generator[Change, None, str | None]:
     """Commit the appended rules; return the version of the text that is not committed.
 
     None if the file was edited in other places too.
@@ -123,7 +126,7 @@ def _adopt(run: Run) -> Generator[Change, None, str | None]:
     run.report.problems += adopted.problems
     if adopted.change:
         yield adopted.change
-    return _WRITING if adopted.is_unfinished else _blob_of(adopted.leftover)
+    return _UNFINISHED_TEXT if adopted.is_unfinished else _blob_of(adopted.leftover)
 
 
 def _find_appended(run: Run) -> AppendedText | None:
@@ -144,7 +147,7 @@ def _find_appended(run: Run) -> AppendedText | None:
         if is_stable or is_whole or time.monotonic() >= deadline:
             text = file.content[len(committed) :].decode(errors="surrogateescape")
             return AppendedText(committed, blob, text, is_stable)
-        time.sleep(_PAUSE)
+        time.sleep(_CHECK_SECONDS)
 
 
 # ── capture ──────────────────────────────────────────────────────────────────────────
@@ -159,7 +162,7 @@ def _load_tiers(run: Run) -> Tiers | None:
         return None
 
 
-def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
+def _capture_patterns(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     """Yield up to three commits that follow from the evidence; return the new tiers."""
     rules = read_learnings(tiers.text).rules
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
@@ -180,13 +183,13 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     run.report.broken += broken
     promotable_rules = _promotable_rules(run, tiers, rules, support)
     promotion = patterns.promote(tiers, promotable_rules, support, run.now)
-    yield from learned.captured_change(run, promotion, tiers, "promote")
+    yield from learned.tier_changes(run, promotion, tiers, "promote")
     asked_versions = patterns.pattern_versions(promotion.tiers.expertise.patterns, bases.versions)
     search_results = CodeScan(support, asked_versions, run.now)
     demoted = patterns.demote(promotion.tiers, search_results, run.policy.capture)
-    yield from learned.captured_change(run, demoted, promotion.tiers, "put back")
+    yield from learned.tier_changes(run, demoted, promotion.tiers, "put back")
     updated = patterns.update_patterns(demoted.tiers, search_results)
-    yield from learned.captured_change(run, updated, demoted.tiers, "look at")
+    yield from learned.tier_changes(run, updated, demoted.tiers, "look at")
     return updated.tiers
 
 

@@ -1,4 +1,7 @@
-"""The code bases of a vault: open the readable ones, and search them for support of rules."""
+"""The code bases of a vault: open the readable ones, and search them for support of rules.
+
+`learning/capture/evidence.py` decides how many files are enough.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,84 +21,13 @@ from skillvault.vault import code_base
 from skillvault.vault.code_base import CodeBase, UnreadableCodeError
 from skillvault.vault.files import layout
 
-_PLACES = 5  # that are listed of a broken rule
+_MAX_PLACES = 5  # that are listed of a broken rule
 
-
-class RuleEvidence(Struct, frozen=True):
-    """A rule with its search terms and its evidence in code."""
-
-    rule: str
-    terms: Terms
-    evidence: CodeEvidence
-
-    @property
-    def key(self) -> str:
-        """The key that rules with the same meaning share."""
-        return rule_key(self.rule)
-
-
-def evidence_of(
-    bases: Sequence[CodeBase], scopes: Mapping[str, tuple[str, ...]], policy: CapturePolicy
-) -> dict[str, RuleEvidence]:
-    """Return rule key -> its evidence in code; `scopes` has the file patterns of each rule."""
-    evidence: dict[str, RuleEvidence] = {}
-    for scope in dict.fromkeys(scopes.values()):
-        rules = {rule: search_terms(rule) for rule, patterns in scopes.items() if patterns == scope}
-        all_terms = (term for terms in rules.values() for term in terms.all)
-        occurrences = code_base.search_code(bases, all_terms, scope)
-        for rule, terms in rules.items():
-            support = rule_evidence(terms, occurrences.files, occurrences.searched, policy)
-            evidence[rule_key(rule)] = RuleEvidence(rule, terms, support)
-    return evidence
-
-
-def find_support(
-    bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
-) -> dict[str, CodeSupport]:
-    """Return rule key -> its support, for the rules that forbid nothing."""
-    positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
-    lines = _lines(bases, [rule for rule in positive if rule.evidence.is_enough])
-    sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
-    return {
-        rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps(bases, rule))
-        for rule in positive
-    }
-
-
-def find_broken_rules(
-    bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
-) -> list[BrokenRule]:
-    """Return the rules that code breaks, with the lines that break them."""
-    negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
-    broken_rules = [rule for rule in negative if rule.evidence.files]
-    lines = _lines(bases, broken_rules)
-    rules: list[BrokenRule] = []
-    for rule in broken_rules:
-        by_file = lines[rule.key]
-        places = [f"{path}:{line}" for path in sorted(by_file) for line in by_file[path]]
-        if len(places) > _PLACES:
-            places[_PLACES:] = [f"{len(places) - _PLACES} more"]
-        rules.append(BrokenRule(rule.rule, tuple(places)))
-    return rules
-
-
-def _lines(
-    bases: Sequence[CodeBase], rules: Iterable[RuleEvidence]
-) -> dict[str, dict[str, list[int]]]:
-    return code_base.lines_of(
-        bases, {rule.key: (rule.evidence.terms, rule.evidence.files) for rule in rules}
-    )
-
-
-def _stamps(bases: Sequence[CodeBase], rule: RuleEvidence) -> str:
-    if len(bases) == 1:
-        return bases[0].stamp
-    names = {path.partition("/")[0] for path in rule.evidence.files}
-    return ", ".join(base.stamp for base in bases if base.name in names)
-
-
-_UNREADABLE = "?"
+_UNREADABLE_VERSION = "?"
 _Answer = TypeVar("_Answer")
+
+
+# ── code bases ───────────────────────────────────────────────────────────────────────
 
 
 class CodeBases(Struct, frozen=True):
@@ -135,6 +67,23 @@ def ask_readable(
             bases = CodeBases(readable, [*bases.problems, _skipped_problem(error.name, str(error))])
 
 
+def versions(run: Run) -> dict[str, str]:
+    """Return path -> the version of each code base; "" for a folder without git."""
+    by_name: dict[str, str] = {}
+    for name, path in _code_places(run).items():
+        try:
+            by_name[name] = code_base.committed_version(path)
+        except (GitError, OSError):
+            by_name[name] = _UNREADABLE_VERSION
+    return by_name
+
+
+def _code_places(run: Run) -> dict[str, Path]:
+    if run.options.code:
+        return {str(path): layout.real_path(path) for path in run.options.code}
+    return {name: layout.real_path(run.store.root / name) for name in run.policy.capture.code}
+
+
 def _unique_names(folders: Iterable[Path]) -> dict[Path, str]:
     """Name each folder by its last part, with as many parents as make the name unique."""
     depths = dict.fromkeys(folders, 1)
@@ -151,23 +100,82 @@ def _unique_names(folders: Iterable[Path]) -> dict[Path, str]:
         depths |= new_depths
 
 
-def versions(run: Run) -> dict[str, str]:
-    """Return path -> the version of each code base; "" for a folder without git."""
-    by_name: dict[str, str] = {}
-    for name, path in _code_places(run).items():
-        try:
-            by_name[name] = code_base.committed_version(path)
-        except (GitError, OSError):
-            by_name[name] = _UNREADABLE
-    return by_name
-
-
-def _code_places(run: Run) -> dict[str, Path]:
-    if run.options.code:
-        return {str(path): layout.real_path(path) for path in run.options.code}
-    return {name: layout.real_path(run.store.root / name) for name in run.policy.capture.code}
-
-
 def _skipped_problem(name: str, reason: str) -> Problem:
     message = f"code base not asked, nothing is concluded from it: {reason}"
     return Problem(name, "capture.code", "not-asked", message)
+
+
+# ── evidence in code ─────────────────────────────────────────────────────────────────
+
+
+class RuleEvidence(Struct, frozen=True):
+    """A rule with its search terms and its evidence in code."""
+
+    rule: str
+    terms: Terms
+    evidence: CodeEvidence
+
+    @property
+    def key(self) -> str:
+        """The key that rules with the same meaning share."""
+        return rule_key(self.rule)
+
+
+def evidence_of(
+    bases: Sequence[CodeBase], scopes: Mapping[str, tuple[str, ...]], policy: CapturePolicy
+) -> dict[str, RuleEvidence]:
+    """Return rule key -> its evidence in code; `scopes` has the file patterns of each rule."""
+    evidence: dict[str, RuleEvidence] = {}
+    for scope in dict.fromkeys(scopes.values()):
+        rules = {rule: search_terms(rule) for rule, patterns in scopes.items() if patterns == scope}
+        all_terms = (term for terms in rules.values() for term in terms.all)
+        occurrences = code_base.search_code(bases, all_terms, scope)
+        for rule, terms in rules.items():
+            support = rule_evidence(terms, occurrences.files, occurrences.searched, policy)
+            evidence[rule_key(rule)] = RuleEvidence(rule, terms, support)
+    return evidence
+
+
+def find_support(
+    bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
+) -> dict[str, CodeSupport]:
+    """Return rule key -> its support, for the rules that forbid nothing."""
+    positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
+    lines = _lines_of(bases, [rule for rule in positive if rule.evidence.is_enough])
+    sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
+    return {
+        rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps_of(bases, rule))
+        for rule in positive
+    }
+
+
+def find_broken_rules(
+    bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
+) -> list[BrokenRule]:
+    """Return the rules that code breaks, with the lines that break them."""
+    negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
+    broken_rules = [rule for rule in negative if rule.evidence.files]
+    lines = _lines_of(bases, broken_rules)
+    rules: list[BrokenRule] = []
+    for rule in broken_rules:
+        by_file = lines[rule.key]
+        places = [f"{path}:{line}" for path in sorted(by_file) for line in by_file[path]]
+        if len(places) > _MAX_PLACES:
+            places[_MAX_PLACES:] = [f"{len(places) - _MAX_PLACES} more"]
+        rules.append(BrokenRule(rule.rule, tuple(places)))
+    return rules
+
+
+def _lines_of(
+    bases: Sequence[CodeBase], rules: Iterable[RuleEvidence]
+) -> dict[str, dict[str, list[int]]]:
+    return code_base.lines_of(
+        bases, {rule.key: (rule.evidence.terms, rule.evidence.files) for rule in rules}
+    )
+
+
+def _stamps_of(bases: Sequence[CodeBase], rule: RuleEvidence) -> str:
+    if len(bases) == 1:
+        return bases[0].stamp
+    names = {path.partition("/")[0] for path in rule.evidence.files}
+    return ", ".join(base.stamp for base in bases if base.name in names)

@@ -1,4 +1,7 @@
-"""The step `distill`: a finished session becomes a skill, unless a skill says the same."""
+"""The step `distill`: a finished session becomes a skill, unless a skill says the same.
+
+`learning/distill/` writes the text and compares the statements.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,42 +14,7 @@ from skillvault.loop.clock import clock
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.change import Change
-from skillvault.model.policy import Policy
-from skillvault.model.records import Ref, Session, link_id, stamp
-from skillvault.vault.index.snapshot import Topics
-
-
-class DomainSessions:
-    """The sessions behind the living skills of a domain, as excerpts."""
-
-    def __init__(self, view: Topics, domain: str, policy: Policy) -> None:
-        self._view = view
-        self._domain = domain
-        self._policy = policy
-
-    def excerpts_of(self, skill: str) -> list[Session]:
-        """Return the excerpts of the sessions behind a skill, oldest first."""
-        sessions = self._view.sessions.in_order(self._view.sessions.behind(skill))
-        return [excerpt(session, self._policy.distill) for session in sessions]
-
-    def find_repeated(self, session: Session) -> str | None:
-        """Return the first living skill, by name, with all statements of a session.
-
-        A distilled skill must have exactly these statements; another skill may have more. Trusted
-        sessions are compared with trusted skills only.
-        """
-        view = self._view.skills
-        names = [*view.names("skills", self._domain), *view.names("proposed", self._domain)]
-        for name, skill in sorted(view.live(names).items()):
-            if skill.trust != session.trust or skill.replaces:
-                continue  # a next version stands for its sessions once it is approved
-            excerpts = self.excerpts_of(name) if skill.origin == "distilled" else []
-            overlaps = Overlaps(excerpts).of(session)
-            if any(overlap.is_whole for overlap in overlaps.values()):
-                return name
-            if not excerpts and says_all(skill.body, session):
-                return name
-        return None
+from skillvault.model.records import Ref, Session, Skill, link_id, stamp
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -69,11 +37,24 @@ def step(run: Run) -> Iterator[Change]:
 
 def find_state(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
     """Return the state of a session on its way to a skill, and its existing skills."""
-    existing = _find_present(run, session)
+    existing = _find_existing(run, session)
     return session_state(session, existing, run.policy.distill), existing
 
 
-def _find_present(run: Run, session: Session) -> ExistingSessionSkill:
+def living_skills(run: Run, domain: str) -> list[tuple[str, Skill]]:
+    """Return (name, skill) of the living skills of a domain, by name."""
+    skills = run.view.skills
+    names = [*skills.names("skills", domain), *skills.names("proposed", domain)]
+    return sorted(skills.live(names).items())
+
+
+def excerpts_behind(run: Run, skill: str) -> list[Session]:
+    """Return the excerpts of the sessions behind a skill, oldest first."""
+    sessions = run.view.sessions.in_order(run.view.sessions.behind(skill))
+    return [excerpt(session, run.policy.distill) for session in sessions]
+
+
+def _find_existing(run: Run, session: Session) -> ExistingSessionSkill:
     source = Ref("session", session.id)
     product = run.products_of(STEP, "skill", [source]).get(session.id)
     links = [link for link in run.view.links.by_source([source]) if link.type == "distilled"]
@@ -86,13 +67,30 @@ def _find_present(run: Run, session: Session) -> ExistingSessionSkill:
         return ExistingSessionSkill(skill=skill, merged=merged_name, rejection=rejection)
     # A skill whose time to live would be over already is not made.
     days = run.policy.days(distill.excerpt_of([session]).kind)
-    start = run.rules.time(session.ended_at, run.now)
-    time = clock(run.view, session.domain, run.now, run.rules)
-    sessions = DomainSessions(run.view, session.domain, run.policy)
+    start = run.profile.time(session.ended_at, run.now)
+    time = clock(run.view, session.domain, run.now, run.profile)
     return ExistingSessionSkill(
-        repeats=sessions.find_repeated(excerpt(session, run.policy.distill)),
+        repeats=_find_repeated(run, excerpt(session, run.policy.distill)),
         is_over=bool(time and days and expiry_time(start, days) < stamp(time)),
     )
+
+
+def _find_repeated(run: Run, session: Session) -> str | None:
+    """Return the first living skill, by name, with all statements of a session.
+
+    A distilled skill must have exactly these statements; another skill may have more. Trusted
+    sessions are compared with trusted skills only.
+    """
+    for name, skill in living_skills(run, session.domain):
+        if skill.trust != session.trust or skill.replaces:
+            continue  # a next version stands for its sessions once it is approved
+        excerpts = excerpts_behind(run, name) if skill.origin == "distilled" else []
+        overlaps = Overlaps(excerpts).of(session)
+        if any(overlap.is_whole for overlap in overlaps.values()):
+            return name
+        if not excerpts and says_all(skill.body, session):
+            return name
+    return None
 
 
 def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) -> Change | None:
@@ -102,7 +100,7 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
         brief,
         draft,
         is_taken=run.view.skills.is_name_taken,
-        at=run.rules.time(session.ended_at, run.now),
+        at=run.profile.time(session.ended_at, run.now),
         policy=run.policy,
     )
 
@@ -119,5 +117,5 @@ def _link_repeated(
     if rejection := run.rejections.of_target(Ref("link", link)):
         run.report.rejected.append(rejection)
     elif Ref("link", link) not in run.view.records:
-        time = run.rules.time(session.ended_at, run.now)
+        time = run.profile.time(session.ended_at, run.now)
         yield distill.repeat_change(session, existing.repeats, time)

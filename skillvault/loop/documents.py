@@ -1,4 +1,7 @@
-"""Rules of documents that wait for approval, and passages that the judge decides."""
+"""Propose the rules of documents, and what the judge found in their passages.
+
+`learning/corrections.py` builds the changes; `review/installing.py` reads the documents.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple

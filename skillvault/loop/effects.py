@@ -1,11 +1,12 @@
-"""The evidence of each skill's use: join outcomes with the skills that agents got.
+"""Count the uses of each skill: join outcomes with the skills that agents got.
 
-The evidence is computed from HEAD and stored in the disposable index, so a run reads only changes.
-The formulas are in `learning/effect/`.
+The counts come from HEAD and are stored in the index, so a run reads only what changed. To change
+a formula, see `learning/effect/`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from msgspec.structs import replace
@@ -13,8 +14,7 @@ from msgspec.structs import replace
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.assess import AssessedSkill
 from skillvault.learning.contrast import episodes
-from skillvault.learning.effect import detect, estimate, mentions
-from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect import detect, estimate, mentions, verdict
 from skillvault.learning.effect.lift import Observation, Offer, Sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.expire import lifetime, time_of
@@ -28,14 +28,14 @@ from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staging, Topics
 from skillvault.vault.index.uses import DecisionRow, SkillUse, SumsEnd
 
-_PAGE = 500  # outcomes that are read at once
+_PAGE_SIZE = 500  # outcomes that are read at once
 
 
 class UseCounts(NamedTuple):
     """The counts of a skill, and its last outcome; "" if the counts never continue from it."""
 
     evidence: Evidence
-    last: str
+    last_outcome: str
 
 
 class Uses:
@@ -59,7 +59,7 @@ class Uses:
             self._evidence = state, head.uses.evidence(Evidence)
         return self._evidence[1]
 
-    # ── skills that a decision used ──────────────────────────────────────────────────
+    # ── the uses of skills by decisions ──────────────────────────────────────────────
 
     def skill_names(self, head: Topics) -> dict[str, tuple[str, ...]]:
         """Return every skill that a decision may name, by the words of its name."""
@@ -70,17 +70,6 @@ class Uses:
             self._names = names, mentions.index_by_word(names)
         return self._names[1]
 
-    def text_reader(self, head: Topics) -> "detect.ReadText":
-        """Return a function that reads the text of a skill's version, from git or a layer."""
-
-        def read_text(name: str, blob: str) -> str:
-            layered = head.layers.of_name(name)
-            if layered is not None and layered.blob == blob:
-                return layered.skill.body
-            return head.skills.read_body(name, blob)
-
-        return read_text
-
     def _follow_uses(self, head: Staging) -> None:
         new_names = head.due.keys(NAMES)
         mentioning: Iterable[str] = ()
@@ -89,13 +78,10 @@ class Uses:
         due_ids = sorted({*head.due.keys(USES), *mentioning})
         head.due.mark_done(NAMES, new_names)
         names = self.skill_names(head) if due_ids else {}
-        read_text = self.text_reader(head)
-        for start in range(0, len(due_ids), _PAGE):
-            page = due_ids[start : start + _PAGE]
+        for start in range(0, len(due_ids), _PAGE_SIZE):
+            page = due_ids[start : start + _PAGE_SIZE]
             outcomes = head.outcomes.get_many(page).values()
-            rows = [
-                row for outcome in outcomes for row in _find_uses(head, outcome, names, read_text)
-            ]
+            rows = [row for outcome in outcomes for row in _find_uses(head, outcome, names)]
             head.uses.keep(page, rows)
             head.due.mark_done(USES, page)
 
@@ -130,7 +116,7 @@ class Uses:
         starts: dict[str, list[int]] = {}
         for name in due_names:
             times = {time for sha, time in commits.get(name, ()) if _is_new_text(texts, name, sha)}
-            starts[name] = sorted(times | _trial_start(head, name))
+            starts[name] = sorted(times | _trial_starts(head, name))
         head.uses.keep_version_starts(starts)
         head.due.mark_done(VERSIONS, due_names)
 
@@ -138,7 +124,7 @@ class Uses:
 
     def _follow_lifts(self, head: Staging) -> None:
         changes, names = head.due.keys(LIFTS), head.due.keys(COUNTS)
-        is_summed = _add_up(head, changes)
+        is_summed = _update_sums(head, changes)
         if is_summed or names:
             self._keep_evidence(head, _count_uses(head, set(names)), are_lifts_new=is_summed)
         head.due.mark_done(LIFTS, changes)
@@ -166,21 +152,30 @@ class Uses:
             new_evidence = None
             if evidence.has_decisions:
                 own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]
-                new_evidence = effect.with_lifts(evidence, own_lifts)
+                new_evidence = verdict.with_lifts(evidence, own_lifts)
             if name in counts or stored.get(name) != new_evidence:
                 changes.append((name, new_evidence))
-        head.uses.keep_evidence(changes, {name: c.last for name, c in counts.items()})
+        head.uses.keep_evidence(changes, {name: c.last_outcome for name, c in counts.items()})
+
+
+def read_version(head: Topics, name: str, blob: str) -> str:
+    """Return the text of a skill's version, from git or from a layer."""
+    layered = head.layers.of_name(name)
+    if layered is not None and layered.blob == blob:
+        return layered.skill.body
+    return head.skills.read_body(name, blob)
 
 
 def _find_uses(
-    head: Topics, outcome: Outcome, names: Mapping[str, Iterable[str]], read_text: "detect.ReadText"
+    head: Topics, outcome: Outcome, names: Mapping[str, Iterable[str]]
 ) -> Iterator[SkillUse]:
     decision = outcome.decision.id
     receipts = head.recommendations.by_decision(decision) if decision else []
     claims = head.outcomes.ends(decision) if decision and receipts else []
+    read_text = partial(read_version, head)
     for use in detect.detected_uses(outcome, receipts, names, read_text, ends=claims):
-        match = (use.match, use.confidence, use.quote, use.offer)
-        yield SkillUse(outcome.id, use.skill, micros(use.made), *match)
+        details = (use.match, use.confidence, use.quote, use.offer)
+        yield SkillUse(outcome.id, use.skill, micros(use.made), *details)
 
 
 def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
@@ -192,14 +187,14 @@ def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> b
     return bool(is_back or previous_text.body.strip() != current_text.body.strip())
 
 
-def _trial_start(head: Topics, name: str) -> set[int]:
+def _trial_starts(head: Topics, name: str) -> set[int]:
     """Return the start of a skill's new trial, just after the decision to try it."""
     skill = head.skills.find(name)
     trial = time_of(skill.trial) if skill else None
     return set() if trial is None else {micros(trial) + 1}
 
 
-def _add_up(head: Staging, changes: Iterable[str]) -> bool:
+def _update_sums(head: Staging, changes: Iterable[str]) -> bool:
     """Sum the domains with new or changed decisions; return True if there were any.
 
     `changes` maps each changed domain to the time when a changed decision ended.
@@ -214,25 +209,25 @@ def _add_up(head: Staging, changes: Iterable[str]) -> bool:
         while later_end := head.uses.later_end(domain, end, estimate.recount_after(end.decisions)):
             end = later_end
         if end != last_end or at <= last_end.at:
-            head.uses.keep_sums(domain, _sums(head, domain, end), end)
+            head.uses.keep_sums(domain, _sums_until(head, domain, end), end)
             is_summed = True
     return is_summed
 
 
-def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
+def _sums_until(head: Topics, domain: str, end: SumsEnd) -> object | None:
     """Return the sums of a domain's closed decisions until `end`; None without decisions."""
     if not end.decisions:
         return None
     totals, exposures = head.uses.totals(domain, end), head.uses.exposures(domain, end)
     skills = {row.skill for row in exposures}
     merges = head.uses.merges()
-    starts = head.uses.version_starts(skills | {_merged_into(skill, merges) for skill in skills})
+    starts = head.uses.version_starts(skills | {_survivor_of(skill, merges) for skill in skills})
     rows = head.uses.decisions(domain, end) if exposures else ()
-    episode_of = _episodes(rows, head.policy.evaluate.episode_minutes)
+    episode_of = _number_episodes(rows, head.policy.evaluate.episode_minutes)
     observations = (
         Observation(
             decision=row.outcome,
-            skill=_merged_into(row.skill, merges),
+            skill=_survivor_of(row.skill, merges),
             group=row.group,
             success=row.status == "success",
             made=row.made,
@@ -246,7 +241,7 @@ def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
     return estimate.add_up(observations, totals, starts, head.policy.effect)
 
 
-def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
+def _number_episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
     occasions = [
         episodes.Occasion(
             id=row.outcome,
@@ -262,7 +257,7 @@ def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
     return {row.outcome: str(number) for row, number in zip(rows, numbers, strict=True)}
 
 
-def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
+def _survivor_of(skill: str, merged: Mapping[str, str]) -> str:
     if skill not in merged:  # nearly all of a million uses
         return skill
     visited_names: set[str] = set()
@@ -275,10 +270,10 @@ def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
 def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
     """Return skill -> its counts, including the skills that were merged into it."""
     merged_names = head.uses.merges_of(skills)
-    names = {_merged_into(name, merged_names) for name in skills} | skills
+    names = {_survivor_of(name, merged_names) for name in skills} | skills
     counts: dict[str, UseCounts] = {}
     for name in names:
-        sources = [source for source in merged_names if _merged_into(source, merged_names) == name]
+        sources = [source for source in merged_names if _survivor_of(source, merged_names) == name]
         counts[name] = _count_skill(head, name, sources)
     return counts
 
@@ -286,26 +281,26 @@ def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
 def _count_skill(head: Topics, name: str, merged_names: Sequence[str]) -> UseCounts:
     """Return the counts of a skill; read only later decisions if they can be added."""
     starts = head.uses.version_starts([name]).get(name, [])
-    trial = bool(starts) and starts[-1] in _trial_start(head, name)
+    trial = bool(starts) and starts[-1] in _trial_starts(head, name)
     last = "" if merged_names else head.uses.last_counted(name)
     if stored_evidence := head.uses.evidence_of(name, Evidence) if last else None:
-        decisions = _decisions(head, [name], last)
-        if evidence := effect.evidence_with_later(stored_evidence, decisions, starts, trial=trial):
+        decisions = _closed_decisions(head, [name], last)
+        if evidence := verdict.evidence_with_later(stored_evidence, decisions, starts, trial=trial):
             return UseCounts(evidence, max([last, *(decision.outcome for decision in decisions)]))
-    decisions = _decisions(head, [name, *merged_names])
-    evidence = effect.evidence_by_version(decisions, starts, trial=trial)
+    decisions = _closed_decisions(head, [name, *merged_names])
+    evidence = verdict.evidence_by_version(decisions, starts, trial=trial)
     last = "" if merged_names else max((decision.outcome for decision in decisions), default="")
     return UseCounts(evidence, last)
 
 
-def _decisions(
+def _closed_decisions(
     head: Topics, skills: Iterable[str], last_id: str = ""
-) -> list["effect.ClosedDecision"]:
+) -> list["verdict.ClosedDecision"]:
     rows = head.uses.by_skill(skills, last_id)
     # A bulk counts as one look when it is complete, not each of its full commits.
     bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, INTAKE_BATCH)
     return [
-        effect.ClosedDecision(
+        verdict.ClosedDecision(
             outcome=row.outcome,
             at=moment(row.at),
             status=row.status,
@@ -319,7 +314,7 @@ def _decisions(
     ]
 
 
-def load_assessed(
+def load_assessed_skill(
     view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime
 ) -> AssessedSkill:
     """Return a skill with its evidence; read files only if the skill was retired before."""

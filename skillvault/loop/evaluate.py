@@ -15,7 +15,7 @@ from skillvault.learning.account import sentences
 from skillvault.learning.tries import tries
 from skillvault.loop import quota
 from skillvault.loop.judging.judge_replies import answer_record, check_reply, place_of
-from skillvault.loop.judging.judges import judge_of
+from skillvault.loop.judging.judges import judge_for_case
 from skillvault.loop.run import Run, WaitingItem, flush_for_judge
 from skillvault.model.brief import Case, InsightText, Verdict, blind_case
 from skillvault.model.change import INTAKE_BATCH, Change
@@ -28,10 +28,11 @@ from skillvault.vault.files import layout
 from skillvault.vault.spending import FailedItem
 
 STEP = "evaluate"
-_PAGE = 4  # outcomes that are handed over together, for each place at the judge
-_FACTS, _LINE = 20, 160  # facts of a domain that a judge reads, and characters of one
-_CACHED_FACTS = 150  # facts that Claude reads where it caches them from question to question
-_EARLIER = 8  # earlier outcomes of the subject that a judge reads
+_CASES_PER_PLACE = 4  # outcomes that are handed over together, for each place at the judge
+_MAX_FACTS = 20  # facts of a domain that a judge reads
+_MAX_FACT_LENGTH = 160
+_MAX_CACHED_FACTS = 150  # facts that Claude reads where it caches them from question to question
+_MAX_EARLIER_OUTCOMES = 8  # earlier outcomes of the subject that a judge reads
 
 
 class Judgment(Struct, frozen=True):
@@ -50,7 +51,7 @@ def step(run: Run) -> Iterator[Change]:
     if excess:
         run.wait("evaluations", quota.wait_reason(run.view, len(excess), run.now), tomorrow=True)
     for domain, batch in batches:
-        for judgments in _judge(run, domain, batch):
+        for judgments in _judge_batch(run, domain, batch):
             paths = run.find_writable(judgment.evaluation for judgment in judgments)
             writable = [j for j in judgments if layout.path_of(j.evaluation) in paths]
             if writable:
@@ -126,7 +127,7 @@ def _failed_items(run: Run, attempts: int) -> dict[str, FailedItem]:
         return {}
 
 
-def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Judgment]]:
+def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Judgment]]:
     """Yield evaluations, as many as one change holds; outcomes without an answer wait.
 
     Outcomes that failed before come last, because the service may fail again.
@@ -136,7 +137,7 @@ def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Jud
     failed = sorted((o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts)
     judgments: list[Judgment] = []
     refusals: list[UnavailableError] = []
-    for outcome, answer in chain(_ask(run, domain, untried), _ask(run, domain, failed)):
+    for outcome, answer in chain(_answers(run, domain, untried), _answers(run, domain, failed)):
         if isinstance(answer, Judgment):
             judgments.append(answer)
             if len(judgments) == INTAKE_BATCH:
@@ -159,7 +160,7 @@ def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Jud
         yield sorted(judgments, key=lambda judgment: judgment.evaluation.id)
 
 
-def _ask(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Answer]]:
+def _answers(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Answer]]:
     """Yield the answer to each outcome, in order; the judge may work on several at once."""
     tracked_outcomes = run.track(batch, f"evaluating {domain}")
     if run.judge.at_once == 1:
@@ -171,7 +172,7 @@ def _ask(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outc
 
         with ThreadPoolExecutor(max_workers=run.judge.at_once) as pool:
             remaining_outcomes = iter(tracked_outcomes)
-            while page := list(islice(remaining_outcomes, _PAGE * run.judge.at_once)):
+            while page := list(islice(remaining_outcomes, _CASES_PER_PLACE * run.judge.at_once)):
                 flush_for_judge(run)
                 cases = [case_of(run, outcome) for outcome in page]
                 answers = pool.map(lambda case: judge_case(run.judge, case, run.policy), cases)
@@ -181,7 +182,7 @@ def _ask(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outc
 def judge_case(judge: Judge, case: Case, policy: Policy) -> _Answer:
     """Return the answer of the judge on an outcome: the blind verdict, then the insight."""
     outcome = case.outcome
-    judge = judge_of(judge, case, policy.judge.provider)
+    judge = judge_for_case(judge, case, policy.judge.provider)
     try:
         verdict = check_reply(judge.verdict(blind_case(outcome)), Verdict, "verdict")
         insight = judge.insight(case, verdict)
@@ -211,7 +212,7 @@ def case_of(run: Run, outcome: Outcome) -> Case:
     if run.policy.judge.provider == "offline":
         return evaluate.case_of(outcome)
     ids = [entry.id for entry in run.view.subjects.history(outcome.id)]
-    earlier_ids = ids[: ids.index(outcome.id)][-_EARLIER:] if outcome.id in ids else []
+    earlier_ids = ids[: ids.index(outcome.id)][-_MAX_EARLIER_OUTCOMES:] if outcome.id in ids else []
     records = run.view.outcomes.get_many(earlier_ids)
     earlier_outcomes = [records[name] for name in earlier_ids if name in records]
     lines = [sentences.tried_sentence(tries.try_of(record), {}) for record in earlier_outcomes]
@@ -230,9 +231,9 @@ def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
     facts = run.view.facts.by_domain([domain])
     superseded_ids = {fact.supersedes for fact in facts.values()}
     candidates = [f for f in facts.values() if f.id not in superseded_ids and f.trust == "local"]
-    latest_facts = sorted(candidates, key=lambda fact: fact.order)[-_CACHED_FACTS:]
-    lines = [(fact.id, shorten(flatten(fact.text), _LINE)) for fact in latest_facts]
+    latest_facts = sorted(candidates, key=lambda fact: fact.order)[-_MAX_CACHED_FACTS:]
+    lines = [(fact.id, shorten(flatten(fact.text), _MAX_FACT_LENGTH)) for fact in latest_facts]
     size = sum(len(name) + len(line) for name, line in lines)
     judge = run.policy.judge
     is_cached = judge.provider == "claude" and size >= cacheable_length(judge.model)
-    return lines if is_cached else lines[-_FACTS:]
+    return lines if is_cached else lines[-_MAX_FACTS:]

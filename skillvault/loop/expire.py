@@ -1,4 +1,7 @@
-"""The step `expire`: archive skills at the end of their time to live, or renew it."""
+"""The step `expire`: archive skills at the end of their time to live, or renew it.
+
+`learning/expire.py` decides; this module finds the skills whose time may be over.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,7 +17,7 @@ from skillvault.model.records import SKILL_KINDS, Ref, Skill, stamp
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 
-_CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's time zone
+_TIME_ZONE_MARGIN = timedelta(days=2)  # times are compared as texts, whatever a person's time zone
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -32,15 +35,15 @@ def waiting(run: Run) -> int:
 
 def _find_due(run: Run) -> Iterator[expire.Expiry]:
     view, policy = run.view, run.policy
-    clock_of = cache(partial(clock, view, now=run.now, rules=run.rules))
+    clock_of = cache(partial(clock, view, now=run.now, rules=run.profile))
     latest_time = clock_of(None)  # no domain's clock is later
     if latest_time is None:
         return
     load_evidence = cache(lambda: run.shelf.uses.evidence(view))
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
-    created_before = stamp(latest_time - timedelta(days=shortest) + _CLOSE)
+    created_before = stamp(latest_time - timedelta(days=shortest) + _TIME_ZONE_MARGIN)
     for shelf in ("skills", "proposed"):
-        names = view.skills.expiring(shelf, stamp(latest_time + _CLOSE), created_before)
+        names = view.skills.expiring(shelf, stamp(latest_time + _TIME_ZONE_MARGIN), created_before)
         skills = (view.skills if shelf == "skills" else view.skills.proposed).get_many(names)
         for name, skill in skills.items():
             domain_time, evidence = clock_of(skill.domain), load_evidence().get(name)

@@ -1,4 +1,7 @@
-"""The step `follow`: a skill whose folder a person renamed keeps its links and its uses."""
+"""The step `follow`: a skill whose folder a person renamed keeps its links and its uses.
+
+Here the old name is found in git; `learning/curate.py` builds the change.
+"""
 
 from collections.abc import Iterable, Iterator
 

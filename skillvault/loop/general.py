@@ -1,6 +1,6 @@
 """The step `promote` across domains: facts that several domains share make a general skill.
 
-This module reads the facts; the rule is `learning/promote/general.py`.
+This module reads the facts; `learning/promote/general.py` decides.
 """
 
 from collections import defaultdict
@@ -32,16 +32,16 @@ _TRUST = "local"  # of the facts that are compared
 
 
 class SimilarFacts:
-    """An index of the trusted facts by their words; facts in `changed` are not stored yet."""
+    """An index of the trusted facts by their words; `changed_ids` are not stored yet."""
 
     def __init__(self, view: Topics, changed_ids: Collection[str]) -> None:
         self._view = view
-        self._due = frozenset(changed_ids)
+        self._changed_ids = frozenset(changed_ids)
         self._forms: dict[str, Form] = {}
-        self._keys: dict[str, list[str]] = {}  # of the due facts
-        self._holders: dict[str, set[str]] = defaultdict(set)  # key -> due facts
-        facts = self._load(self._due)
-        for name in self._due:
+        self._keys: dict[str, list[str]] = {}  # of the changed facts
+        self._holders: dict[str, set[str]] = defaultdict(set)  # key -> changed facts
+        facts = self._load(self._changed_ids)
+        for name in self._changed_ids:
             self._keys[name] = lookup_keys(self._forms[name]) if name in facts else []
             for key in self._keys[name]:
                 self._holders[key].add(name)
@@ -57,7 +57,7 @@ class SimilarFacts:
             forms = {self._forms[name] for name in new_facts}
             keys = {key for form in forms for key in lookup_keys(form)}
             holders = {name for key in keys for name in self._holders.get(key, ())}
-            holders |= self._view.fact_keys.facts_with_keys(keys) - self._due
+            holders |= self._view.fact_keys.facts_with_keys(keys) - self._changed_ids
             candidates = self._load(holders.difference(facts))
             index = FormIndex()
             for form in forms if candidates else ():
@@ -69,7 +69,7 @@ class SimilarFacts:
 
     def keep_settled(self, fact_ids: Collection[str], keys: FactKeys) -> None:
         """Store the lookup keys of settled facts, so that later equal facts find them."""
-        for name in sorted(self._due.intersection(fact_ids)):
+        for name in sorted(self._changed_ids.intersection(fact_ids)):
             keys.keep_fact(name, self._keys[name])
 
     def _load(self, names: Iterable[str]) -> dict[str, Fact]:
@@ -101,7 +101,7 @@ def promotion_material(
     """Return the records that decide if evaluations become facts, and facts skills."""
     view, rules = run.view, run.policy.promote
     rejected = run.rejections.sources(STEP, "fact")
-    max_sessions = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
+    max_sessions = None if run.options.is_question else max(rules.cluster_size, rules.min_sessions)
     facts_only = (ref for ref in sources if ref.kind == "fact")
     products = run.products_of(STEP, "skill", facts_only)
     # A fact that leads to a next version is told by the approved skill.
@@ -122,8 +122,8 @@ def promotion_material(
         outcomes_of=view.outcomes.get_many,
         sessions_of=lambda names: view.facts.sessions(names, max_sessions),
         counts=view.facts,
-        clock=lambda domain: clock(view, domain, run.now, run.rules),
-        rules=run.rules,
+        clock=lambda domain: clock(view, domain, run.now, run.profile),
+        rules=run.profile,
     )
 
 
@@ -167,7 +167,7 @@ def plan_general(run: Run) -> GeneralPlan:
     waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
     settled_names = set(keys) - waiting
-    if not run.options.asks:
+    if not run.options.is_question:
         similar_facts.keep_settled(settled_names, run.store.staging.fact_keys)
     run.settle(GENERAL, settled_names)
     return plan

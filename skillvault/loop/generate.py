@@ -1,6 +1,6 @@
 """The step `generate`: findings about an action or a subject become a skill.
 
-The rule is `learning/generate`; `accounts.py` finds the work.
+`accounts.py` finds the work, `learning/generate` decides and writes the skill.
 """
 
 from collections import deque

@@ -1,6 +1,7 @@
 """LEARNINGS.md (rules) and expertise.yaml (patterns): read, change and explain them.
 
-Rules are the first tier and patterns the second; the step `capture` moves them between tiers.
+Rules are the first tier and patterns the second; the step `capture` moves them between tiers. Both
+the prompts of agents and the commands `learn`, `why` and `why-not` read them here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
     from skillvault.loop.run import Run
 
 _SKILL = Ref("skill", LEARNED)
-_PATTERN_LENGTH = 60  # characters of a pattern in a commit's message
-_LISTED_PATTERNS = 20  # in a commit's message
+_MAX_PATTERN_LENGTH = 60  # characters of a pattern in a commit's message
+_MAX_PATTERNS = 20  # in a commit's message
 _MIN_PREFIX = 6  # characters of an id
-_NAMED, _NOTES = 60, "notes"  # characters of a rule in a remark, and the domain of notes
-_LISTED_RULES = 3  # in an error
+_ID_LENGTH = 60  # characters of a rule that stand for it in a remark
+_NOTES = "notes"  # the domain of noted rules
+_MAX_RULES = 3  # in an error
 
 
 class LearnedPrompt(Struct, frozen=True):
@@ -56,6 +58,9 @@ class RuleOrigin(Struct, frozen=True):
     author: str
     date: str
     subject: str
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────
 
 
 def committed_rules(store: Store, view: Topics) -> bytes:
@@ -103,6 +108,45 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}
 
 
+def _work_tree_rules(store: Store) -> list[str]:
+    """Return the rules of the file in the work tree; BadInputError if it cannot be read."""
+    file = learnings.read_file(store.root)
+    return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
+
+
+def uncommitted_rules(store: Store, view: Topics) -> list[str]:
+    """Return the rules of the work tree that are not committed yet."""
+    with suppress(BadInputError):  # a run reports it
+        committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
+        return [text for text in _work_tree_rules(store) if rule_key(text) not in committed]
+    return []
+
+
+def _replaced_rules(store: Store) -> set[str]:
+    """Return the keys of the rules that a later rule of the work tree replaces."""
+    with suppress(BadInputError):
+        if file := learnings.read_file(store.root):
+            return rules.replaced_keys(file.content.decode(errors="surrogateescape"))
+    return set()
+
+
+def find_file_problems(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
+    """Return the problems and the notes about the content of LEARNINGS.md."""
+    file = rules.read_learnings((content or b"").decode(errors="surrogateescape"))
+    return list(file.problems), list(file.notes)
+
+
+def count_patterns_and_rules(store: Store, view: Topics) -> tuple[int, int]:
+    """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
+    patterns = 0
+    with suppress(BadInputError):  # `check` reports it
+        patterns = len(read_expertise(view).patterns)
+    return patterns, len(rules.rule_texts(rules_text(store, view)))
+
+
+# ── noting a rule ────────────────────────────────────────────────────────────────────
+
+
 def note_rule(
     store: Store,
     rule: str,
@@ -141,7 +185,9 @@ def noted_versions(
 
     A rule that does not fit into a comment is never replaced.
     """
-    candidates = [Fact(id=shorten(rule, _NAMED), domain=_NOTES, text=rule) for rule in noted_rules]
+    candidates = [
+        Fact(id=shorten(rule, _ID_LENGTH), domain=_NOTES, text=rule) for rule in noted_rules
+    ]
     versions = find_versions(text, candidates, {}, keeps_both=keep_both)
     replaceable = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
     return msgspec.structs.replace(versions, replaced=tuple(replaceable))
@@ -165,26 +211,7 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
     return []
 
 
-def _work_tree_rules(store: Store) -> list[str]:
-    """Return the rules of the file in the work tree; BadInputError if it cannot be read."""
-    file = learnings.read_file(store.root)
-    return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
-
-
-def uncommitted_rules(store: Store, view: Topics) -> list[str]:
-    """Return the rules of the work tree that are not committed yet."""
-    with suppress(BadInputError):  # a run reports it
-        committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
-        return [text for text in _work_tree_rules(store) if rule_key(text) not in committed]
-    return []
-
-
-def _replaced_rules(store: Store) -> set[str]:
-    """Return the keys of the rules that a later rule of the work tree replaces."""
-    with suppress(BadInputError):
-        if file := learnings.read_file(store.root):
-            return rules.replaced_keys(file.content.decode(errors="surrogateescape"))
-    return set()
+# ── the text for a prompt ────────────────────────────────────────────────────────────
 
 
 def learned_text(
@@ -238,26 +265,10 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
     return [rule for _, rule in entries]
 
 
-def find_mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
-    """Return the problems and the notes about the content of LEARNINGS.md."""
-    file = rules.read_learnings((content or b"").decode(errors="surrogateescape"))
-    return list(file.problems), list(file.notes)
-
-
-def count_learned(store: Store, view: Topics) -> tuple[int, int]:
-    """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
-    patterns = 0
-    with suppress(BadInputError):  # `check` reports it
-        patterns = len(read_expertise(view).patterns)
-    return patterns, len(rules.rule_texts(rules_text(store, view)))
-
-
 # ── changes ──────────────────────────────────────────────────────────────────────────
 
 
-def captured_change(
-    run: "Run", captured: TierChange, previous: Tiers, verb: str
-) -> Iterator[Change]:
+def tier_changes(run: "Run", captured: TierChange, previous: Tiers, verb: str) -> Iterator[Change]:
     """Yield the commit of a change of the tiers, if there is a difference.
 
     `verb` names the change of the patterns: `promote`, `put back` or `look at`.
@@ -267,12 +278,12 @@ def captured_change(
     refs = tuple(map(pattern_ref, captured.patterns))
     skill, body = _skill_update(run, captured.tiers)
     lines: list[str] = []
-    for pattern in captured.patterns[:_LISTED_PATTERNS]:
+    for pattern in captured.patterns[:_MAX_PATTERNS]:
         state = "missed" if pattern.missed else pattern.confidence
-        text = shorten(pattern.pattern, _PATTERN_LENGTH)
+        text = shorten(pattern.pattern, _MAX_PATTERN_LENGTH)
         lines.append(f"  {state:<6} {pattern.occurrences:>3} files  {text}")
-    if len(captured.patterns) > _LISTED_PATTERNS:
-        lines.append(f"  and {len(captured.patterns) - _LISTED_PATTERNS} more")
+    if len(captured.patterns) > _MAX_PATTERNS:
+        lines.append(f"  and {len(captured.patterns) - _MAX_PATTERNS} more")
     yield Change(
         step=rules.STEP,
         subject=f"{verb} {pluralize(len(refs), 'pattern')}",
@@ -348,7 +359,7 @@ def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
     return next(iter(equal_patterns or (matches if len(matches) == 1 else [])), None)
 
 
-def why_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str, Any]:
+def explain_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str, Any]:
     """Return a pattern with its commits, the origin of its rule, and its evidence."""
     ref = pattern_ref(pattern)
     commits = view.history.commits_changing(ref)
@@ -384,13 +395,13 @@ def find_rule(store: Store, view: Topics, text: str) -> str | None:
     return next(iter(equal_rules or (matches if len(matches) == 1 else [])), None)
 
 
-def refuse_rule(store: Store, view: Topics, text: str) -> None:
+def refuse_ambiguous_rule(store: Store, view: Topics, text: str) -> None:
     """Raise UsageError if a text fits several rules, or a pattern that has no answer."""
     if pattern := find_pattern(view, text):
         raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` shows its evidence")
     if matches := _matching_rules(rules.rule_texts(rules_text(store, view)), text):
-        listing = "; ".join(matches[:_LISTED_RULES])
-        listing += "; …" if len(matches) > _LISTED_RULES else ""
+        listing = "; ".join(matches[:_MAX_RULES])
+        listing += "; …" if len(matches) > _MAX_RULES else ""
         raise UsageError(f"{text}: is in {len(matches)} rules ({listing}); write more of it")
     if candidates := _matching_rules(uncommitted_rules(store, view), text):
         raise UsageError(f"{candidates[0]}: is not committed yet; run `skillvault run` first")
@@ -401,7 +412,7 @@ def _matching_rules(texts: Iterable[str], text: str) -> list[str]:
     return [rule for rule in texts if key and key in rule_key(rule)]
 
 
-def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
+def explain_rule(run: "Run", rule: str) -> "why_not.StepAnswer":
     """Return the state of a rule on its way to a pattern, with its numbers."""
     policy = run.policy.capture
     ref = pattern_ref(LearnedPattern(pattern=rule))

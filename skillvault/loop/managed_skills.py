@@ -1,4 +1,4 @@
-"""Find the skills that skillvault may change or archive, because no person decided on them."""
+"""Tell which skills skillvault may change or archive, because no person decided on them."""
 
 from collections.abc import Collection, Iterable
 
@@ -35,7 +35,7 @@ def may_archive(run: Run, skill: Skill) -> bool:
     """Return True if a skill is in service, managed by skillvault, and unedited."""
     if shelf_of(run, skill) == "archive" or not run.accounts.is_managed(skill):
         return False
-    return not sections.edited_sections(run.versions(skill.name).bodies, skill.body)
+    return not is_edited(run, skill.name)
 
 
 def is_mergeable(run: Run, name: str) -> bool:
@@ -52,9 +52,7 @@ def is_mergeable(run: Run, name: str) -> bool:
 def is_edited(run: Run, name: str) -> bool:
     """Return True if a person edited the text of a skill."""
     skill = run.view.skills.find(name)
-    return skill is not None and bool(
-        sections.edited_sections(run.versions(name).bodies, skill.body)
-    )
+    return bool(skill and sections.edited_sections(run.versions(name).bodies, skill.body))
 
 
 def is_restored(run: Run, name: str) -> bool:
@@ -70,7 +68,7 @@ def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | N
     return next((content for shelf, content in files if shelf == "archive"), None)
 
 
-def find_sources(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
+def sources_of_skill(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
     """Return the outcomes that made a skill, even if a person removed the link."""
     refs = [Ref("evaluation", outcome.id) for outcome in outcomes]
     history = run.view.history

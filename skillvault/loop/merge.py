@@ -1,4 +1,7 @@
-"""The step `merge`: skills of a domain whose sessions say the same become one evolved skill."""
+"""The step `merge`: skills of a domain whose sessions say the same become one evolved skill.
+
+`learning/distill/overlap.py` compares the sessions, `learning/merge.py` builds the changes.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -7,7 +10,7 @@ from skillvault.learning import merge as merging
 from skillvault.learning.distill.overlap import groups_of
 from skillvault.learning.distill.skill import excerpt_of
 from skillvault.learning.merge import STEP, SkillMerge, find_rejection, sessions_digest
-from skillvault.loop.distill import DomainSessions
+from skillvault.loop.distill import excerpts_behind
 from skillvault.loop.managed_skills import is_mergeable, references
 from skillvault.loop.next_versions import with_waiting_accounts
 from skillvault.loop.registry import SESSIONS
@@ -16,7 +19,7 @@ from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.change import Change
 from skillvault.model.records import Ref, Session, Skill
 
-_SERVED = ("testing", "proven")
+_SERVED_STATUSES = ("testing", "proven")
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -40,8 +43,7 @@ def session_changes(run: Run) -> Iterator[Change]:
 
 def _find_merges(run: Run, domain: str) -> Iterator[SkillMerge[SessionExcerpt]]:
     skills = _served_skills(run, domain)
-    domain_sessions = DomainSessions(run.view, domain, run.policy)
-    by_skill = {name: domain_sessions.excerpts_of(name) for name in skills}
+    by_skill = {name: excerpts_behind(run, name) for name in skills}
     sessions = {session.id: session for excerpts in by_skill.values() for session in excerpts}
     for group in groups_of(sessions.values(), run.policy.merge.similarity):
         ids = {session.id for session in group}
@@ -55,7 +57,8 @@ def _served_skills(run: Run, domain: str) -> dict[str, Skill]:
     distilled = {
         name: skill
         for name, skill in skills.items()
-        if (skill.origin, skill.trust) == ("distilled", "local") and skill.status in _SERVED
+        if (skill.origin, skill.trust) == ("distilled", "local")
+        and skill.status in _SERVED_STATUSES
     }
     distilled = with_waiting_accounts(run.view, distilled)
     return dict(sorted(distilled.items(), key=lambda pair: (pair[1].created or "", pair[0])))
@@ -75,7 +78,7 @@ def _find_merge(
     if rejection := find_rejection({*names, *merged_sources}, run.rejections.sets(STEP)):
         run.report.rejected.append(rejection)
         return None
-    at = run.rules.time(group[-1].ended_at, run.now)
+    at = run.profile.time(group[-1].ended_at, run.now)
     brief = excerpt_of(group)
     return SkillMerge(domain=brief.domain, brief=brief, names=names, target=evolved_skill, at=at)
 

@@ -1,7 +1,7 @@
 """The next versions of approved skills, which wait in proposed/ until a person decides.
 
-Under `generate.gate: always` skillvault does not edit the skills that agents get: `VersionGate`
-turns an edit into a proposal. `learning/next_version.py` has the texts.
+Under `generate.gate: always` skillvault does not edit the skills that agents get: `gate_change`
+turns an edit into a proposal. `learning/next_version.py` writes the texts.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from itertools import zip_longest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning import next_version as rules
+from skillvault.learning import next_version
 from skillvault.learning.naming import may_be_next, next_names, with_folder_name
 from skillvault.learning.next_version import FILE, WrittenSkill
 from skillvault.learning.rejection import Rejection, Rejections
@@ -59,7 +59,7 @@ def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str
     served_skills = view.skills.get_many(skills) if is_gated else {}
     versions = waiting_versions(view, served_skills)
     return {
-        name: rules.with_account_of(versions[name], skill) if name in versions else skill
+        name: next_version.with_account_of(versions[name], skill) if name in versions else skill
         for name, skill in skills.items()
     }
 
@@ -69,7 +69,7 @@ def with_waiting_account(view: Topics, skill: Skill) -> Skill:
     return with_waiting_accounts(view, {skill.name: skill})[skill.name]
 
 
-def with_version(view: Topics, name: str) -> list[Ref]:
+def refs_with_version(view: Topics, name: str) -> list[Ref]:
     """Return a skill, and the proposal that would replace it if there is one."""
     waiting = waiting_version(view, name)
     return [Ref("skill", name), *([Ref("skill", waiting.name)] if waiting else [])]
@@ -136,7 +136,7 @@ class RunMaterial(Struct, frozen=True, kw_only=True):
     view: Topics
     git: Git
     policy: Policy
-    rules: Rules
+    profile: Rules
     now: datetime
     subjects: Subjects | None
     versions: Callable[[str], WrittenTexts]
@@ -146,81 +146,77 @@ class RunMaterial(Struct, frozen=True, kw_only=True):
     rejected: list[Rejection]
 
 
-class VersionGate:
-    """The gate that turns changes of approved skills into proposals."""
+def gate_change(run: RunMaterial, change: Change) -> Change | None:
+    """Turn a change of an approved skill into a proposal of its next version.
 
-    def __init__(self, run: RunMaterial) -> None:
-        self._run = run
-        self._view = run.view
+    None if a person rejected this text, or if the waiting version has it already. A waiting
+    version with a rejected text is withdrawn. Other changes are returned as they are.
+    """
+    view = run.view
+    if run.policy.generate.gate != "always" or change.step not in WRITERS:
+        return change
+    if name := next_version.rewritten_skill(change, "archive"):
+        return next_version.restore_as_proposal(change, name)
+    name = next_version.rewritten_skill(change, "skills")
+    skill = view.skills.get_many([name]).get(name) if name else None
+    if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAM_ORIGINS:
+        return change
+    skill = with_folder_name(name or "", skill)
+    approved = WrittenSkill(skill, written=run.versions(skill.name))
+    waiting = waiting_version(view, skill.name)
+    if _is_rejected(run, change, skill):
+        paths = list(paths_of_version(view, skill.name))
+        return next_version.withdrawal_change(change, waiting, paths) if waiting else None
+    if waiting is not None:
+        return _rewrite_waiting(run, change, approved, waiting)
+    files = folder_files(run.git, view, f"skills/{skill.name}")
+    names = (n for n in next_names(skill.name) if Ref("skill", n) not in view.records)
+    return next_version.first_version(change, next(names), replace(approved, files=files))
 
-    def convert(self, change: Change) -> Change | None:
-        """Turn a change of an approved skill into a proposal of its next version.
 
-        None if a person rejected this text, or if the waiting version has it already. A waiting
-        version with a rejected text is withdrawn. Other changes are returned as they are.
-        """
-        if self._run.policy.generate.gate != "always" or change.step not in WRITERS:
-            return change
-        if name := rules.rewritten_skill(change, "archive"):
-            return rules.restore_as_proposal(change, name)
-        name = rules.rewritten_skill(change, "skills")
-        skill = self._view.skills.get_many([name]).get(name) if name else None
-        if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAM_ORIGINS:
-            return change
-        skill = with_folder_name(name or "", skill)
-        approved = WrittenSkill(skill, written=self._run.versions(skill.name))
-        waiting = waiting_version(self._view, skill.name)
-        if self._is_rejected(change, skill):
-            paths = list(paths_of_version(self._view, skill.name))
-            return rules.withdrawal_change(change, waiting, paths) if waiting else None
-        if waiting is not None:
-            return self._later_version(change, approved, waiting)
-        files = folder_files(self._run.git, self._view, f"skills/{skill.name}")
-        names = (n for n in next_names(skill.name) if Ref("skill", n) not in self._view.records)
-        return rules.first_version(change, next(names), replace(approved, files=files))
+def _rewrite_waiting(
+    run: RunMaterial, change: Change, approved: WrittenSkill, waiting: Skill
+) -> Change | None:
+    """Return the change that rewrites a waiting version; None if the text is the same."""
+    links = run.view.links.by_target([Ref("skill", waiting.name)])
+    rewrite = next_version.later_version(
+        change,
+        approved,
+        WrittenSkill(waiting, written=run.versions(waiting.name)),
+        linked={ref_of(link) for link in links},
+        policy=run.policy,
+    )
+    files = _changed_files(run, waiting.name, rewrite.files)
+    is_news = files or rewrite.edits or rewrite.rewrites or rewrite.writes or rewrite.moves
+    return replace(rewrite, files=files) if is_news else None
 
-    def _later_version(
-        self, change: Change, approved: WrittenSkill, waiting: Skill
-    ) -> Change | None:
-        """Return the change that rewrites a waiting version; None if the text is the same."""
-        links = self._view.links.by_target([Ref("skill", waiting.name)])
-        rewrite = rules.later_version(
-            change,
-            approved,
-            WrittenSkill(waiting, written=self._run.versions(waiting.name)),
-            linked={ref_of(link) for link in links},
-            policy=self._run.policy,
-        )
-        files = self._changed_files(waiting.name, rewrite.files)
-        is_news = files or rewrite.edits or rewrite.rewrites or rewrite.writes or rewrite.moves
-        return replace(rewrite, files=files) if is_news else None
 
-    def _changed_files(
-        self, name: str, files: Sequence[tuple[str, bytes]]
-    ) -> tuple[tuple[str, bytes], ...]:
-        """Return the files of a version that differ and that no person edited."""
-        current = self._view.files.read([path for path, _ in files])
-        commits = self._run.commits_of(Ref("skill", name), WRITERS)[-1:]
-        specs = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
-        contents = self._run.git.objects.read_files(list(specs.values()))
-        unedited = {path for path, spec in specs.items() if contents.get(spec) == current[path]}
-        return tuple(
-            (path, data)
-            for path, data in files
-            if current.get(path) != data and (path not in current or path in unedited)
-        )
+def _changed_files(
+    run: RunMaterial, name: str, files: Sequence[tuple[str, bytes]]
+) -> tuple[tuple[str, bytes], ...]:
+    """Return the files of a version that differ and that no person edited."""
+    current = run.view.files.read([path for path, _ in files])
+    commits = run.commits_of(Ref("skill", name), WRITERS)[-1:]
+    specs = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
+    contents = run.git.objects.read_files(list(specs.values()))
+    unedited = {path for path, spec in specs.items() if contents.get(spec) == current[path]}
+    return tuple(
+        (path, data)
+        for path, data in files
+        if current.get(path) != data and (path not in current or path in unedited)
+    )
 
-    def _is_rejected(self, change: Change, skill: Skill) -> bool:
-        """Return True, and report it, if a person rejected a version with this text."""
-        body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-        for past in self._run.rejections().proposals:
-            is_version = past.replaces == skill.name
-            if is_version and rules.repeats_rejected(body, past.body, skill.body):
-                self._run.rejected.append(
-                    Rejection(f"skill:{past.skill}", past.commit, past.reason, past.skill)
-                )
-                return True
-        return False
+
+def _is_rejected(run: RunMaterial, change: Change, skill: Skill) -> bool:
+    """Return True, and report it, if a person rejected a version with this text."""
+    body = next((rewrite.body for rewrite in change.rewrites), skill.body)
+    for past in run.rejections().proposals:
+        is_version = past.replaces == skill.name
+        if is_version and next_version.repeats_rejected(body, past.body, skill.body):
+            target = f"skill:{past.skill}"
+            run.rejected.append(Rejection(target, past.commit, past.reason, past.skill))
+            return True
+    return False
 
 
 def with_versions_removed(view: Topics, change: Change) -> Change:
@@ -284,11 +280,11 @@ def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Chan
     links = head.links.by_target([Ref("skill", waiting.name)])
     if waiting.origin in PROGRAM_ORIGINS:
         approved = with_folder_name(name, approved)
-        return rules.approve_learned(
+        return next_version.approve_learned(
             waiting,
             approved,
             as_approved(store.git, head, waiting, approved),
-            files=_brought_files(store.git, head, waiting, name),
+            files=_unedited_files(store.git, head, waiting, name),
             paths=head.files.below(f"proposed/{waiting.name}"),
             links=links,
         )
@@ -296,17 +292,19 @@ def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Chan
     files = {**files, FILE: content or files[FILE]}
     paths = head.files.below(f"skills/{name}")
     inner_paths = [path.removeprefix(f"skills/{name}/") for path in paths]
-    return rules.approve_installed(waiting, files, inner_paths, links)
+    return next_version.approve_installed(waiting, files, inner_paths, links)
 
 
 def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     """Return an approved skill as it will be after its next version replaced it."""
-    return rules.approved_skill(waiting, approved, _base(git, view, waiting, approved))
+    return next_version.approved_skill(
+        waiting, approved, _approved_base(git, view, waiting, approved)
+    )
 
 
-def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
+def _unedited_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
     """Return the other files of a version that no person edited."""
-    base = _base_commit(git, view, waiting.name)
+    base = _first_text_commit(git, view, waiting.name)
     files = folder_files(git, view, f"proposed/{waiting.name}")
     paths = {path: f"skills/{name}/{path}" for path in files if path != FILE}
     current = view.files.read(list(paths.values()))
@@ -318,9 +316,9 @@ def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[st
     }
 
 
-def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
+def _approved_base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     """Return the approved skill at the time of the first text of its version, if git can tell."""
-    base = _base_commit(git, view, waiting.name)
+    base = _first_text_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
     specs = [(base, path)] if base else []
     for _, content in skill_files(git, specs, view.history.former_names()).values():
@@ -329,25 +327,27 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     return approved
 
 
-def _base_commit(git: Git, view: Topics, name: str) -> str | None:
+def _first_text_commit(git: Git, view: Topics, name: str) -> str | None:
     """Return the commit of the first text of a waiting version; None if git cannot tell.
 
     A commit that restored a version is skipped, because the approved text may have been another.
     """
-    commits = (commit for commit, _ in _arrivals(git, view, name))
+    commits = (commit for commit, _ in _commits_into_proposed(git, view, name))
     return next((f"{c.sha}^" for c in commits if c.step and c.step != FORGET), None)
 
 
 def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
     """Return the reverted approval that makes a version wait again; None without one."""
     if waiting := waiting_version(view, name):
-        commit, previous = next(_arrivals(git, view, waiting.name), (None, None))
-        if commit and not commit.step and previous and previous.step == rules.APPROVE:
+        commit, previous = next(_commits_into_proposed(git, view, waiting.name), (None, None))
+        if commit and not commit.step and previous and previous.step == next_version.APPROVE:
             return previous.sha
     return None
 
 
-def _arrivals(git: Git, view: Topics, name: str) -> Iterator[tuple[Commit, Commit | None]]:
+def _commits_into_proposed(
+    git: Git, view: Topics, name: str
+) -> Iterator[tuple[Commit, Commit | None]]:
     """Yield the commits that brought a version into proposed/, each with the commit before.
 
     The newest comes first.

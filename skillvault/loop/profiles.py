@@ -1,6 +1,6 @@
 """The rules of each profile (`lift`, `seed`, `wilson`) as one value. Add a profile here.
 
-Functions are imported at their first call.
+Functions are imported at their first call. `learning/rules.py` explains each rule.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
 """The step `promote`: confirmed insights become facts, and recurring facts become pattern skills.
 
-This module reads the records and stores the clusters; the rules are in `learning/promote/`.
+This module reads the records and stores the clusters of similar facts. To change when something
+is promoted, see `learning/promote/`.
 """
 
 from collections import defaultdict, deque
@@ -13,9 +14,9 @@ from itertools import chain, islice
 import msgspec
 
 from skillvault.learning.account.reading import last_point
-from skillvault.learning.promote import facts as promote
-from skillvault.learning.promote import skills as recurrence
-from skillvault.learning.promote import versions
+from skillvault.learning.promote import facts as fact_rules
+from skillvault.learning.promote import skills as pattern_rules
+from skillvault.learning.promote import versions as version_rules
 from skillvault.learning.promote.evaluated_runs import (
     MAX_FIRST_FACTS,
     EvaluatedRun,
@@ -23,7 +24,14 @@ from skillvault.learning.promote.evaluated_runs import (
     RunHistory,
     evaluated_run,
 )
-from skillvault.learning.promote.facts import is_contested
+from skillvault.learning.promote.facts import (
+    STEP,
+    PromotionMaterial,
+    PromotionState,
+    is_contested,
+    statement_of,
+)
+from skillvault.learning.promote.skills import Pattern, Patterns
 from skillvault.learning.promote.support import (
     Support,
     SupportPlan,
@@ -48,6 +56,255 @@ from skillvault.model.sameness.comparison import lookup_keys
 from skillvault.model.text.text import words
 from skillvault.vault.index.facts import Facts, FactTally, LazyFacts, Membership, Unit, UnitTally
 from skillvault.vault.index.snapshot import Topics
+
+_FACT_TALLY, _UNIT_TALLY = msgspec.msgpack.Decoder(FactTally), msgspec.msgpack.Decoder(UnitTally)
+_MAX_UNREVIEWED_FACTS = 5  # facts of outdated evaluations that need no review
+_PAGE_SIZE = 1000  # evaluations that are read together
+
+
+def step(run: Run) -> Iterator[Change]:
+    """Yield changes for new facts, for new runs of facts, and for new and growing skills."""
+    yield from _fact_changes(run)
+    yield from skill_changes(run)
+
+
+def skill_changes(run: Run) -> Iterator[Change]:
+    """Yield a change for each skill that facts make, extend or leave."""
+    if not run.options.consolidates:
+        return
+    is_changed = False
+    for change in chain(_pattern_changes(run), general_changes(run)):
+        is_changed = True
+        yield change
+    if is_changed and not run.report.unavailable:
+        # Both settle the facts of the new skills.
+        deque(_plan_patterns(run), maxlen=0)
+        plan_general(run)
+
+
+# ── facts ────────────────────────────────────────────────────────────────────────────
+
+
+def _fact_changes(run: Run) -> Iterator[Change]:
+    keys = run.view.due.keys(STEP)
+    plan = _plan_support(run, keys)
+    if plan.withheld:
+        message = (
+            f"evaluations of an earlier version would make {plan.withheld} facts by the rules of "
+            "today; `skillvault doctor --upgrade` shows them, `skillvault run --upgrade` makes them"
+        )
+        run.report.problems.append(Problem("evaluations", None, "outdated", message))
+    run.report.rejected += plan.rejected
+    yield from fact_changes(run.track(plan.facts, "promoting"))
+    # A fact may have had to wait.
+    links = [link for link in plan.links if link.target.id in run.view.facts]
+    retellings = [item for item in plan.retellings if item.fact.id in run.view.facts]
+    if links or retellings:
+        yield from weighing_changes(links, retellings)
+    names = [*(fact.id for fact in plan.facts), *(link.target.id for link in links)]
+    version_changes = list(_version_changes(run, names))
+    yield from version_changes
+    if len(links) == len(plan.links):
+        # Settle what the plan itself made due, but not what another writer did meanwhile.
+        refs = [Ref("fact", retelling.fact.id) for retelling in plan.retellings]
+        refs += (ref for change in version_changes for ref in change.targets)
+        all_links = [*plan.links, *run.view.links.by_target(refs)]
+        sources = {link.source.id for link in all_links if link.source.kind == "evaluation"}
+        promoted_ids = {fact.run.id for fact in plan.facts}
+        run.settle(STEP, sources.union(promoted_ids, keys))
+
+
+def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
+    """Store the claims of evaluations; return the facts that they support or contradict."""
+    material = material_of_evaluations(run, keys, LazyFacts)
+    evaluated = (
+        evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
+        for evaluation in material.evaluations.values()
+    )
+    runs = list(filter(None, evaluated))
+    book = run_book(run.view)
+    plan = Support(book, material, run.policy, upgrades=run.options.upgrades).plan(runs)
+    if 0 < plan.withheld <= _MAX_UNREVIEWED_FACTS:
+        book = run_book(run.view)
+        plan = Support(book, material, run.policy, upgrades=True).plan(runs)
+    if not run.options.is_question:
+        insights = run.store.staging.insights
+        for new_run in book.new.values():
+            digests = [new_run.claim_digest, new_run.slot_digest]
+            insights.keep_run(
+                new_run.domain, new_run.summary, [*digests, *new_run.statement_digests]
+            )
+            insights.keep_claim(new_run.domain, new_run.claim_digest, lookup_keys(new_run.claim))
+        for maker in book.load(book.maker_ids).values():
+            digests = [maker.claim_digest, maker.slot_digest, *maker.ground_digests]
+            insights.keep_maker(maker.domain, maker.id, digests)
+    return plan
+
+
+def _version_changes(run: Run, names: Collection[str]) -> Iterator[Change]:
+    """Yield the changes by which the newest of several values replaces the older values.
+
+    Only facts that runs made are compared with these facts; a person's fact stays.
+    """
+    if not run.profile.weighs:
+        return
+    view = run.view
+    book, makers = run_book(view), view.facts.makers(names)
+    families: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for source in book.load(makers.values()).values():
+        members = book.first_facts(source.domain, [source.slot_digest])
+        families[source.domain, source.slot_digest].update(members)
+    for family in families.values():
+        if len(family) < 2:
+            continue
+        successors = view.facts.successors(family)
+        # What a person replaced, or lets replace another fact, stays as it is.
+        facts = [
+            fact
+            for name, fact in view.facts.get_many(family).items()
+            if successors.get(name, name) in family and (fact.supersedes or name) in family
+        ]
+        ids = [fact.id for fact in facts]
+        runs, opponents = view.facts.supporter_counts(ids), view.facts.opponent_counts(ids)
+        support = {name: runs.get(name, 0) - opponents.get(name, 0) for name in ids}
+        if change := version_rules.succession_change(facts, support):
+            yield change
+
+
+# ── patterns ─────────────────────────────────────────────────────────────────────────
+
+
+def _pattern_changes(run: Run) -> Iterator[Change]:
+    for keys, material, plan in list(_plan_patterns(run)):
+        is_changed = bool(plan.leaving or plan.rejected)
+        run.report.rejected += plan.rejected
+        for skill in plan.leaving:
+            yield pattern_rules.leave_change(skill, shelf_of(run, skill))
+        for pattern in plan.due:
+            name = pattern.skill or f"pattern-{pattern.facts[0].domain}"
+            brief = pattern_rules.pattern_brief(pattern, material)
+            for change in run.write_skill(name, brief, partial(compose_pattern, run, pattern)):
+                is_changed = True
+                yield change
+        if not is_changed and not run.report.unavailable:
+            run.settle(CONSOLIDATE, keys)
+            run.settle(RECOUNT, keys)
+
+
+def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patterns]]:
+    """Yield the work on the facts that changed, and settle facts without work."""
+    changed_ids, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
+    by_domain = _connected_facts(run, changed_ids, recounted) if changed_ids or recounted else {}
+    waiting: set[str] = set()
+    for _, names in sorted(by_domain.items()):
+        material = material_of_facts(run, run.view.facts.get_many(names))
+        skills_of = material.skills_of
+        skills = derived_skills(run, set(skills_of.values()))
+        old_ids = run.view.facts.superseded_ids(names)
+        current = {name: fact for name, fact in material.facts.items() if name not in old_ids}
+        material = msgspec.structs.replace(material, facts=current)
+        plan = pattern_rules.plan_patterns(material, skills, run.policy)
+        plan = msgspec.structs.replace(
+            plan,
+            due=tuple(
+                pattern
+                for pattern in plan.due
+                if not (_repeats_guide(run, pattern) or _is_outdated(run, pattern))
+            ),
+            leaving=tuple(skill for skill in plan.leaving if may_archive(run, skill)),
+        )
+        leaving = {skill.name for skill in plan.leaving}
+        keys = {fact for fact, skill in skills_of.items() if skill in leaving}
+        keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
+        waiting |= keys
+        if not run.options.is_question:
+            _keep_tallies(run, names, keys)
+        if plan.due or plan.rejected or plan.leaving:
+            yield keys, material, plan
+    run.settle(CONSOLIDATE, set(changed_ids) - waiting)
+    run.settle(RECOUNT, set(recounted) - waiting)
+
+
+def _repeats_guide(run: Run, pattern: Pattern) -> bool:
+    """Return True for a new warning about one action whose guide says the same."""
+    if pattern.kind != "warning" or pattern.skill:
+        return False
+    return run.view.facts.is_of_one_action([fact.id for fact in pattern.facts])
+
+
+def _is_outdated(run: Run, pattern: Pattern) -> bool:
+    """Return True for a new pattern whose facts no current evaluation supports."""
+    if pattern.skill or run.options.upgrades:
+        return False
+    evaluations = run.view.evaluations.supporting(fact.id for fact in pattern.facts)
+    is_made = all(fact.kind == "judge" for fact in pattern.facts)
+    return is_made and all(evaluation.is_outdated for evaluation in evaluations)
+
+
+def compose_pattern(run: Run, pattern: Pattern, draft: Draft) -> Change | None:
+    """Return the change that makes or extends the skill of recurring facts."""
+    if pattern.skill is None:
+        is_taken = run.view.skills.is_name_taken
+        return pattern_rules.skill_change(
+            pattern, draft, is_taken=is_taken, now=run.now, rules=run.profile
+        )
+    skill = run.view.skills.find(pattern.skill)
+    if skill is None:
+        return None
+    shelf, versions = shelf_of(run, skill), run.versions(pattern.skill)
+    skill = with_waiting_account(run.view, skill)
+    return pattern_rules.growth_change(
+        pattern, draft, skill, versions, shelf=shelf, now=run.now, policy=run.policy
+    )
+
+
+def living_patterns(run: Run, domain: str) -> Iterator[tuple[PromotionMaterial, Pattern, Skill]]:
+    """Yield the recurring facts of each living skill of a domain, as counted now."""
+    material = material_of_facts(run, run.view.facts.by_domain([domain]))
+    names = set(material.skills_of.values())
+    skills = with_waiting_accounts(run.view, run.view.skills.live(names))
+    for pattern in pattern_rules.current_patterns(material, skills, run.policy):
+        yield material, pattern, skills[pattern.skill or ""]
+
+
+# ── the records that decide ──────────────────────────────────────────────────────────
+
+
+def promotion_state(run: Run, evaluation_id: str) -> PromotionState | None:
+    """Return the state of an evaluation on its way to a fact; None without an evaluation."""
+    material = material_of_evaluations(run, [evaluation_id])
+    evaluation = material.evaluations.get(evaluation_id)
+    if evaluation is None:
+        return None
+    if not run.profile.weighs:
+        return fact_rules.insight_state(evaluation, material, run.policy)
+    return support_state(evaluation, run_book(run.view), material, run.policy)
+
+
+def material_pages(run: Run, ids: Iterable[str]) -> Iterator[PromotionMaterial]:
+    """Yield the material of many evaluations, one page at a time."""
+    remaining_ids = iter(ids)
+    while page := list(islice(remaining_ids, _PAGE_SIZE)):
+        yield material_of_evaluations(run, page)
+
+
+def material_of_evaluations(
+    run: Run,
+    ids: Iterable[str],
+    facts: Callable[[Facts, Collection[str]], Mapping[str, Fact]] = Facts.by_domain,
+) -> PromotionMaterial:
+    """Return the records that decide if evaluations become facts.
+
+    `facts` reads the facts of some domains.
+    """
+    view = run.view
+    names = list(ids)
+    overruled_ids = view.outcomes.overruled_ids(names)
+    evaluations = view.evaluations.get_many(name for name in names if name not in overruled_ids)
+    domain_facts = facts(view.facts, {e.domain for e in evaluations.values()})
+    return promotion_material(
+        run, evaluations, domain_facts, [Ref("evaluation", n) for n in evaluations]
+    )
 
 
 def run_book(view: Topics) -> RunBook:
@@ -77,102 +334,7 @@ def run_book(view: Topics) -> RunBook:
     )
 
 
-_FACT, _UNIT = msgspec.msgpack.Decoder(FactTally), msgspec.msgpack.Decoder(UnitTally)
-_FEW = 5  # facts of outdated evaluations that need no review
-_PAGE = 1000  # evaluations that are read together
-
-
-def step(run: Run) -> Iterator[Change]:
-    """Yield changes for new facts, for new runs of facts, and for new and growing skills."""
-    yield from _fact_changes(run)
-    yield from skill_changes(run)
-
-
-def skill_changes(run: Run) -> Iterator[Change]:
-    """Yield a change for each skill that facts make, extend or leave."""
-    if not run.options.consolidates:
-        return
-    is_changed = False
-    for change in chain(_pattern_changes(run), general_changes(run)):
-        is_changed = True
-        yield change
-    if is_changed and not run.report.unavailable:
-        # Both settle the facts of the new skills.
-        deque(_find_due(run), maxlen=0)
-        plan_general(run)
-
-
-def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
-    """Return the state of an evaluation on its way to a fact; None without an evaluation."""
-    material = material_of_evaluations(run, [evaluation_id])
-    evaluation = material.evaluations.get(evaluation_id)
-    if evaluation is None:
-        return None
-    if not run.rules.weighs:
-        return promote.insight_state(evaluation, material, run.policy)
-    return support_state(evaluation, run_book(run.view), material, run.policy)
-
-
-def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
-    """Yield the material of many evaluations, one page at a time."""
-    remaining_ids = iter(ids)
-    while page := list(islice(remaining_ids, _PAGE)):
-        yield material_of_evaluations(run, page)
-
-
-def material_of_evaluations(
-    run: Run,
-    ids: Iterable[str],
-    facts: Callable[[Facts, Collection[str]], Mapping[str, Fact]] = Facts.by_domain,
-) -> promote.PromotionMaterial:
-    """Return the records that decide if evaluations become facts.
-
-    `facts` reads the facts of some domains.
-    """
-    view = run.view
-    names = list(ids)
-    overruled_ids = view.outcomes.overruled_ids(names)
-    evaluations = view.evaluations.get_many(name for name in names if name not in overruled_ids)
-    domain_facts = facts(view.facts, {e.domain for e in evaluations.values()})
-    return promotion_material(
-        run, evaluations, domain_facts, [Ref("evaluation", n) for n in evaluations]
-    )
-
-
-def _find_due(
-    run: Run,
-) -> Iterator[tuple[set[str], promote.PromotionMaterial, recurrence.Patterns]]:
-    """Yield the work on the facts that changed, and settle facts without work."""
-    changed_ids, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
-    by_domain = _connected_facts(run, changed_ids, recounted) if changed_ids or recounted else {}
-    waiting: set[str] = set()
-    for _, names in sorted(by_domain.items()):
-        material = material_of_facts(run, run.view.facts.get_many(names))
-        skills_of = material.skills_of
-        skills = derived_skills(run, set(skills_of.values()))
-        old_ids = run.view.facts.superseded_ids(names)
-        current = {name: fact for name, fact in material.facts.items() if name not in old_ids}
-        material = msgspec.structs.replace(material, facts=current)
-        plan = recurrence.plan_patterns(material, skills, run.policy)
-        plan = msgspec.structs.replace(
-            plan,
-            due=tuple(
-                pattern
-                for pattern in plan.due
-                if not (_is_told_by_guide(run, pattern) or _is_outdated(run, pattern))
-            ),
-            leaving=tuple(skill for skill in plan.leaving if may_archive(run, skill)),
-        )
-        leaving = {skill.name for skill in plan.leaving}
-        keys = {fact for fact, skill in skills_of.items() if skill in leaving}
-        keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
-        waiting |= keys
-        if not run.options.asks:
-            _keep_tallies(run, names, keys)
-        if plan.due or plan.rejected or plan.leaving:
-            yield keys, material, plan
-    run.settle(CONSOLIDATE, set(changed_ids) - waiting)
-    run.settle(RECOUNT, set(recounted) - waiting)
+# ── clusters of facts ────────────────────────────────────────────────────────────────
 
 
 def _connected_facts(
@@ -185,13 +347,13 @@ def _connected_facts(
     """
     view = run.view
     names = {*changed_ids, *recounted}
-    if not run.options.asks:
-        names -= _quiet_facts(run, names.difference(changed_ids))
+    if not run.options.is_question:
+        names -= _facts_without_effect(run, names.difference(changed_ids))
     material = material_of_facts(run, view.facts.get_many(names))
     old_rows = view.clusters.of_facts(names)
     new_rows = _memberships(material, view.facts.superseded_ids(names))
     facts: dict[str, set[str]] = defaultdict(set)
-    if run.options.asks:
+    if run.options.is_question:
         domains = {row.domain for row in (*old_rows.values(), *new_rows.values())}
         for fact in view.facts.by_domain(domains).values():
             facts[fact.domain].add(fact.id)
@@ -210,15 +372,15 @@ def _connected_facts(
     return facts
 
 
-def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
+def _facts_without_effect(run: Run, names: Collection[str]) -> set[str]:
     """Return the facts with new runs that change no sentence of a skill."""
     clusters, rules = run.view.clusters, run.policy.promote
     facts, last_link = run.view.facts.get_many(names), clusters.last_link()
-    quiet_names: set[str] = set()
+    unaffected: set[str] = set()
     for name, row in sorted(clusters.of_facts(facts).items()):
-        if row.counted is None or not run.rules.weighs:
+        if row.counted is None or not run.profile.weighs:
             continue
-        tally = _FACT.decode(row.counted)
+        tally = _FACT_TALLY.decode(row.counted)
         links = clusters.new_links(name, tally.seen)
         new_tally = tally.with_links(links, last_link)
         if new_tally is None:
@@ -228,23 +390,23 @@ def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
         if row.seed:
             is_large = clusters.is_of_size(row.seed, rules.cluster_size)
             unit = clusters.of_facts([row.seed])[row.seed] if is_large else row
-            unit_tally = _UNIT.decode(unit.told) if unit.told else None
-            new_unit_tally = unit_tally and unit_tally.with_links(links, _most_runs(run))
+            unit_tally = _UNIT_TALLY.decode(unit.told) if unit.told else None
+            new_unit_tally = unit_tally and unit_tally.with_links(links, _max_counted_runs(run))
             if not (unit_tally and new_unit_tally):
                 continue
             if last_point(unit_tally.runs) != last_point(new_unit_tally.runs):
                 continue
             clusters.keep_unit_tally([unit.fact], new_unit_tally)
         clusters.keep_fact_tally(name, new_tally)
-        quiet_names.add(name)
-    return quiet_names
+        unaffected.add(name)
+    return unaffected
 
 
 def _is_contested(fact: Fact, tally: FactTally) -> bool:
     return is_contested(fact, tally.runs, tally.against)
 
 
-def _most_runs(run: Run) -> int:
+def _max_counted_runs(run: Run) -> int:
     return max(run.policy.promote.cluster_size, run.policy.promote.min_sessions)
 
 
@@ -261,21 +423,19 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
         is_large = len(facts) >= run.policy.promote.cluster_size
         units = [Unit("seed", seed)] if is_large else [Unit("fact", fact) for fact in facts]
         for unit in units if set(facts).isdisjoint(waiting) else ():
-            clusters.keep_unit_tally([unit.name], clusters.tally(unit, _most_runs(run)))
+            clusters.keep_unit_tally([unit.name], clusters.tally(unit, _max_counted_runs(run)))
 
 
-def _memberships(
-    material: promote.PromotionMaterial, superseded: Collection[str]
-) -> dict[str, Membership]:
+def _memberships(material: PromotionMaterial, superseded: Collection[str]) -> dict[str, Membership]:
     """Return a row for each fact, with the pool in which it is compared, if any."""
-    pools, rows = recurrence.pools(material), dict[str, Membership]()
+    pools, rows = pattern_rules.pools(material), dict[str, Membership]()
     for fact in material.facts.values():
         row = Membership(fact.id, fact.domain, skill=material.skills_of.get(fact.id))
         pool = None if fact.id in superseded else pools.get(fact.id)
         if pool:
             at, name = fact.order
             sort_key = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
-            digest = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
+            digest = sha256(statement_of(fact).encode(errors="surrogatepass")).hexdigest()
             row = row._replace(pool=" ".join(pool[1:]), sort_key=sort_key, words=digest)
         rows[fact.id] = row
     return rows
@@ -296,7 +456,7 @@ def keep_clusters(
     moved_rows = {
         name: row
         for name, row in new_rows.items()
-        if name not in old_rows or _position(row) != _position(old_rows[name])
+        if name not in old_rows or _cluster_position(row) != _cluster_position(old_rows[name])
     }
     for name, row in old_rows.items():
         if name not in new_rows or name in moved_rows:
@@ -324,8 +484,8 @@ def _rebuild_clusters(
     """Cluster a pool again; yield (old row, new row) of each fact that moved."""
     rows, clusters = view.clusters.of_pool(domain, pool), view.clusters
     facts = view.facts.get_many(row.fact for row in rows)
-    texts = [promote.statement_of(facts[row.fact]) for row in rows]
-    for indices in promote.clusters(texts, threshold, 1):
+    texts = [statement_of(facts[row.fact]) for row in rows]
+    for indices in fact_rules.clusters(texts, threshold, 1):
         seed = rows[indices[0]].fact
         moved_rows = [rows[index] for index in indices if rows[index].seed != seed]
         clusters.drop_rows([row.fact for row in moved_rows])
@@ -337,156 +497,9 @@ def _rebuild_clusters(
         yield from (*moved_rows, *new_rows)
 
 
-def _position(row: Membership) -> tuple[str, str | None, str, str]:
+def _cluster_position(row: Membership) -> tuple[str, str | None, str, str]:
     return row.domain, row.pool, row.sort_key, row.words
 
 
 def _fact_words(fact: Fact) -> frozenset[str]:
-    return words(promote.statement_of(fact))
-
-
-def living_patterns(
-    run: Run, domain: str
-) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Pattern, Skill]]:
-    """Yield the recurring facts of each living skill of a domain, as counted now."""
-    material = material_of_facts(run, run.view.facts.by_domain([domain]))
-    names = set(material.skills_of.values())
-    skills = with_waiting_accounts(run.view, run.view.skills.live(names))
-    for pattern in recurrence.current_patterns(material, skills, run.policy):
-        yield material, pattern, skills[pattern.skill or ""]
-
-
-def _is_told_by_guide(run: Run, pattern: recurrence.Pattern) -> bool:
-    """Return True for a new warning about one action whose guide says the same."""
-    if pattern.kind != "warning" or pattern.skill:
-        return False
-    return run.view.facts.is_of_one_action([fact.id for fact in pattern.facts])
-
-
-def _is_outdated(run: Run, pattern: recurrence.Pattern) -> bool:
-    """Return True for a new pattern whose facts no current evaluation supports."""
-    if pattern.skill or run.options.upgrades:
-        return False
-    evaluations = run.view.evaluations.supporting(fact.id for fact in pattern.facts)
-    is_made = all(fact.kind == "judge" for fact in pattern.facts)
-    return is_made and all(evaluation.is_outdated for evaluation in evaluations)
-
-
-def _fact_changes(run: Run) -> Iterator[Change]:
-    keys = run.view.due.keys(promote.STEP)
-    plan = _plan_support(run, keys)
-    if plan.withheld:
-        message = (
-            f"evaluations of an earlier version would make {plan.withheld} facts by the rules of "
-            "today; `skillvault doctor --upgrade` shows them, `skillvault run --upgrade` makes them"
-        )
-        run.report.problems.append(Problem("evaluations", None, "outdated", message))
-    run.report.rejected += plan.rejected
-    yield from fact_changes(run.track(plan.facts, "promoting"))
-    # A fact may have had to wait.
-    links = [link for link in plan.links if link.target.id in run.view.facts]
-    retellings = [item for item in plan.retellings if item.fact.id in run.view.facts]
-    if links or retellings:
-        yield from weighing_changes(links, retellings)
-    names = [*(fact.id for fact in plan.facts), *(link.target.id for link in links)]
-    version_changes = list(_version_changes(run, names))
-    yield from version_changes
-    if len(links) == len(plan.links):
-        # Settle what the plan itself made due, but not what another writer did meanwhile.
-        refs = [Ref("fact", retelling.fact.id) for retelling in plan.retellings]
-        refs += (ref for change in version_changes for ref in change.targets)
-        all_links = [*plan.links, *run.view.links.by_target(refs)]
-        sources = {link.source.id for link in all_links if link.source.kind == "evaluation"}
-        promoted_ids = {fact.run.id for fact in plan.facts}
-        run.settle(promote.STEP, sources.union(promoted_ids, keys))
-
-
-def _version_changes(run: Run, names: Collection[str]) -> Iterator[Change]:
-    """Yield the changes by which the newest of several values replaces the older values.
-
-    Only facts that runs made are compared with these facts; a person's fact stays.
-    """
-    if not run.rules.weighs:
-        return
-    view = run.view
-    book, makers = run_book(view), view.facts.makers(names)
-    families: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for source in book.load(makers.values()).values():
-        members = book.first_facts(source.domain, [source.slot_digest])
-        families[source.domain, source.slot_digest].update(members)
-    for family in families.values():
-        if len(family) < 2:
-            continue
-        successors = view.facts.successors(family)
-        # What a person replaced, or lets replace another fact, stays as it is.
-        facts = [
-            fact
-            for name, fact in view.facts.get_many(family).items()
-            if successors.get(name, name) in family and (fact.supersedes or name) in family
-        ]
-        ids = [fact.id for fact in facts]
-        runs, opponents = view.facts.supporter_counts(ids), view.facts.opponent_counts(ids)
-        support = {name: runs.get(name, 0) - opponents.get(name, 0) for name in ids}
-        if change := versions.succession_change(facts, support):
-            yield change
-
-
-def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
-    """Store the claims of evaluations; return the facts that they support or contradict."""
-    material = material_of_evaluations(run, keys, LazyFacts)
-    evaluated = (
-        evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
-        for evaluation in material.evaluations.values()
-    )
-    runs = list(filter(None, evaluated))
-    book = run_book(run.view)
-    plan = Support(book, material, run.policy, upgrades=run.options.upgrades).plan(runs)
-    if 0 < plan.withheld <= _FEW:
-        book = run_book(run.view)
-        plan = Support(book, material, run.policy, upgrades=True).plan(runs)
-    if not run.options.asks:
-        insights = run.store.staging.insights
-        for new_run in book.new.values():
-            digests = [new_run.claim_digest, new_run.slot_digest]
-            insights.keep_run(
-                new_run.domain, new_run.summary, [*digests, *new_run.statement_digests]
-            )
-            insights.keep_claim(new_run.domain, new_run.claim_digest, lookup_keys(new_run.claim))
-        for maker in book.load(book.maker_ids).values():
-            digests = [maker.claim_digest, maker.slot_digest, *maker.ground_digests]
-            insights.keep_maker(maker.domain, maker.id, digests)
-    return plan
-
-
-def _pattern_changes(run: Run) -> Iterator[Change]:
-    for keys, material, plan in list(_find_due(run)):
-        is_changed = bool(plan.leaving or plan.rejected)
-        run.report.rejected += plan.rejected
-        for skill in plan.leaving:
-            yield recurrence.leave_change(skill, shelf_of(run, skill))
-        for pattern in plan.due:
-            name = pattern.skill or f"pattern-{pattern.facts[0].domain}"
-            brief = recurrence.pattern_brief(pattern, material)
-            for change in run.write_skill(name, brief, partial(compose_pattern, run, pattern)):
-                is_changed = True
-                yield change
-        if not is_changed and not run.report.unavailable:
-            run.settle(CONSOLIDATE, keys)
-            run.settle(RECOUNT, keys)
-
-
-def compose_pattern(run: Run, pattern: recurrence.Pattern, draft: Draft) -> Change | None:
-    """Return the change that makes or extends the skill of recurring facts."""
-    if pattern.skill is None:
-        is_taken = run.view.skills.is_name_taken
-        return recurrence.skill_change(
-            pattern, draft, is_taken=is_taken, now=run.now, rules=run.rules
-        )
-    skill = run.view.skills.find(pattern.skill)
-    if skill is None:
-        return None
-    shelf, versions = shelf_of(run, skill), run.versions(pattern.skill)
-    skill = with_waiting_account(run.view, skill)
-    return recurrence.growth_change(
-        pattern, draft, skill, versions, shelf=shelf, now=run.now, policy=run.policy
-    )
+    return words(statement_of(fact))

@@ -1,4 +1,7 @@
-"""propose: rules that persons state in their next words wait for approval."""
+"""The step `propose`: rules that persons state in their next words wait for approval.
+
+`learning/corrections.py` finds the rules in the words.
+"""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,7 @@
-"""The daily quota (UTC) of untrusted files and outcomes; what is over the quota waits.
+"""The daily quota (UTC) of untrusted files and outcomes; what exceeds the quota waits.
 
-The quota is counted from the day's commits, so it survives a restart and covers all clones.
+The quota is counted from the day's commits, so it survives a restart and covers all clones. Its
+limits are in vault.yaml.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,15 +1,17 @@
-"""Resolve the skills that a decision says it applied, by the recommendation it got.
+"""Find the recommendations that a decision got, and by them the skills that it applied.
 
-A receipt is the record of a recommendation; it may still wait in the inbox.
+A receipt is the record of a recommendation; it may still wait in the inbox. The step `record` and
+the command `judge` ask here.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
 
 import msgspec
 
 from skillvault.learning import record
+from skillvault.loop import effects
 from skillvault.model import aliases, codec, decision_outcomes, intake
 from skillvault.model.decision_outcomes import Claim
 from skillvault.model.errors import BadInputError
@@ -18,25 +20,7 @@ from skillvault.model.text.text import is_slug
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
 
-_OURS = "recommendation-"  # how the files begin that `recommend --decision` drops
-
-
-def resolve_applied(
-    outcome: Outcome,
-    receipts: Callable[[Outcome], Iterable[Recommendation]],
-    read_text: Callable[[str, str], str],
-) -> Outcome:
-    """Return an outcome with the names of the skills that it applied; unknown handles stay.
-
-    `receipts` returns the receipts of an outcome. `read_text` reads the text of a skill's version.
-    """
-    applied_names = outcome.applied
-    if outcome.decision.id is None or not applied_names or all(map(is_slug, applied_names)):
-        return outcome
-    names = aliases.aliases_of(
-        receipts(outcome), lambda name, blob: aliases.title_of(read_text(name, blob))
-    )
-    return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied_names, names))
+_RECEIPT_PREFIX = "recommendation-"  # how the files begin that `recommend --decision` drops
 
 
 class Receipts:
@@ -56,12 +40,23 @@ class Receipts:
         names: Iterable[str] = (),
     ) -> None:
         self._view, self._inbox, self._now = view, inbox, now
-        self._arrived, self._read = arrived, frozenset(names)
-        self._ends: dict[str, list[Claim]] = {}
-        self._shown: dict[str, list[Recommendation]] = {}
+        self._arrived, self._arrived_names = arrived, frozenset(names)
+        self._claims: dict[str, list[Claim]] = {}
+        self._receipts: dict[str, list[Recommendation]] = {}
+
+    def resolve_applied(self, outcome: Outcome) -> Outcome:
+        """Return an outcome with the names of the skills that it applied; unknown handles stay."""
+        applied = outcome.applied
+        if outcome.decision.id is None or not applied or all(map(is_slug, applied)):
+            return outcome
+        names = aliases.aliases_of(self.own_receipts(outcome), self._read_title)
+        return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied, names))
+
+    def _read_title(self, skill: str, blob: str) -> str:
+        return aliases.title_of(effects.read_version(self._view, skill, blob))
 
     def own_receipts(self, outcome: Outcome) -> list[Recommendation]:
-        """Return the receipts of an outcome's agent for its decision; see `claims`."""
+        """Return the receipts of an outcome's agent for its decision; see `_claims_of`."""
         decision = outcome.decision.id
         if decision is None or not (receipts := self._by_decision(decision)):
             return []
@@ -72,36 +67,38 @@ class Receipts:
     def check_claim(self, outcome: Outcome) -> None:
         """Raise BadInputError if all receipts of the decision belong to another agent."""
         decision = outcome.decision.id
-        is_nobodys = outcome.source.agent is None and not outcome.is_described
-        if decision is not None and not is_nobodys and (receipts := self._by_decision(decision)):
+        is_anonymous = outcome.source.agent is None and not outcome.is_described
+        if decision is not None and not is_anonymous and (receipts := self._by_decision(decision)):
             record.check_claim(outcome, receipts, self._claims_of(decision))
 
-    def take(self, outcome: Outcome) -> None:
+    def note_claim(self, outcome: Outcome) -> None:
         """Note an outcome as the end of its decision, for later outcomes."""
         is_claim = outcome.trust == "local" and outcome.is_described
         if outcome.decision.id is not None and is_claim:
             self._claims_of(outcome.decision.id).append(decision_outcomes.claim_of(outcome))
 
     def _claims_of(self, decision: str) -> list[Claim]:
-        if decision not in self._ends:
-            self._ends[decision] = self._view.outcomes.ends(decision)
-        return self._ends[decision]
+        if decision not in self._claims:
+            self._claims[decision] = self._view.outcomes.ends(decision)
+        return self._claims[decision]
 
     def _by_decision(self, decision: str) -> list[Recommendation]:
-        if decision not in self._shown:
+        if decision not in self._receipts:
             recorded_receipts = self._view.recommendations.by_decision(decision)
-            self._shown[decision] = [*recorded_receipts, *self._waiting.get(decision, ())]
-        return self._shown[decision]
+            self._receipts[decision] = [*recorded_receipts, *self._waiting.get(decision, ())]
+        return self._receipts[decision]
 
     @cached_property
     def _waiting(self) -> dict[str, list[Recommendation]]:
         """Decision -> its receipts that are not recorded yet."""
-        names = [name for name in self._inbox.names() if name.startswith(_OURS)]
-        unread_names = (
-            _read_receipt(self._inbox, name, self._now) for name in names if name not in self._read
+        names = [name for name in self._inbox.names() if name.startswith(_RECEIPT_PREFIX)]
+        waiting_receipts = (
+            _read_receipt(self._inbox, name, self._now)
+            for name in names
+            if name not in self._arrived_names
         )
         by_decision: dict[str, list[Recommendation]] = {}
-        for receipt in (*self._arrived, *filter(None, unread_names)):
+        for receipt in (*self._arrived, *filter(None, waiting_receipts)):
             by_decision.setdefault(receipt.decision, []).append(receipt)
         return by_decision
 

@@ -1,4 +1,7 @@
-"""The step `record`: take the files of the inbox in as records, and refuse bad files."""
+"""The step `record`: take the files of the inbox in as records, and refuse bad files.
+
+The checks of a record are in `model/intake.py` (its keys) and `learning/record.py` (its claims).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -7,9 +10,9 @@ from typing import Any, NamedTuple, get_args
 
 from msgspec import Struct
 
-from skillvault.learning import record as rules
+from skillvault.learning import record as record_rules
 from skillvault.loop.quota import file_wait_reason, find_over_quota
-from skillvault.loop.receipts import Receipts, resolve_applied
+from skillvault.loop.receipts import Receipts
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
 from skillvault.model.change import INTAKE_BATCH, Change
@@ -21,8 +24,8 @@ from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.index.snapshot import Topics
 
-_Arrived = Outcome | Recommendation | Session
-_NO_DECISION = (
+_ArrivedRecord = Outcome | Recommendation | Session
+_UNKNOWN_DECISION = (
     "the vault knows no outcome and no recommendation of its decision yet, so it has no domain; "
     "it is taken when one arrives, or give --domain"
 )
@@ -31,20 +34,20 @@ _NO_DECISION = (
 class Intake(Struct, frozen=True):
     """The inbox files that a run takes, and (reason -> names) of the files that it leaves.
 
-    `held` says why untrusted files wait for another day, "" if no file does.
+    `wait_reason` says why untrusted files wait for another day, "" if no file does.
     """
 
     names: Sequence[str] = ()
-    arrived: Sequence[ReceivedFile] = ()
-    left: Mapping[str, Sequence[str]] = {}
-    held: str = ""
+    received_files: Sequence[ReceivedFile] = ()
+    left_names: Mapping[str, Sequence[str]] = {}
+    wait_reason: str = ""
 
 
-def intake_of(
+def choose_intake(
     inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
     """Return the inbox files that are complete, or that were incomplete for too long."""
-    arrived = inbox.quarantine.changed_files() if dry else ()
+    received_files = inbox.quarantine.changed_files() if dry else ()
     if not dry:
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
@@ -55,7 +58,15 @@ def intake_of(
     stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
     obstacles = {WRITING: young_names, **inbox.obstacles()}
     reason = file_wait_reason(head, excess_names, now) if excess_names else ""
-    return Intake(stable_names, arrived, obstacles, reason)
+    return Intake(stable_names, received_files, obstacles, reason)
+
+
+def report_left_files(run: Run, intake: Intake) -> None:
+    """Report why a run leaves files in the inbox."""
+    for reason, names in intake.left_names.items():
+        run.leave(names, reason)
+    if intake.wait_reason:
+        run.wait(layout.UNTRUSTED, intake.wait_reason, tomorrow=True)
 
 
 class _InboxFile(NamedTuple):
@@ -66,7 +77,7 @@ class _InboxFile(NamedTuple):
 
 def step(run: Run) -> Iterator[Change]:
     """Yield a change for every batch of records of a domain."""
-    records: dict[Ref, _Arrived] = {}
+    records: dict[Ref, _ArrivedRecord] = {}
     names: dict[Ref, list[str]] = {}
     for name, record in _admit_files(run):
         ref = ref_of(record)
@@ -88,7 +99,7 @@ def step(run: Run) -> Iterator[Change]:
         for start in range(0, len(refs), INTAKE_BATCH):
             batch = refs[start : start + INTAKE_BATCH]
             file_names = [name for ref in batch for name in names[ref]]
-            yield rules.record_change(domain, [writable[ref] for ref in batch], file_names)
+            yield record_rules.record_change(domain, [writable[ref] for ref in batch], file_names)
 
 
 def waiting(run: Run) -> int:
@@ -101,7 +112,7 @@ def count_over_quota(run: Run) -> int:
     return len(find_over_quota(run.view, run.inbox, run.inbox.names(), run.now))
 
 
-def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
+def _admit_files(run: Run) -> list[tuple[str, _ArrivedRecord]]:
     """Return (inbox name, record) of all admissible files.
 
     If two records conflict, the order of their ids decides, not the order of arrival.
@@ -115,17 +126,14 @@ def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
     records = [receipt for _, receipt in receipts]
     all_receipts = Receipts(run.view, run.inbox, run.now, arrived=records, names=run.options.names)
 
-    def read_text(name: str, blob: str) -> str:
-        return run.shelf.uses.text_reader(run.view)(name, blob)
-
     named_outcomes = (
-        (name, resolve_applied(outcome, all_receipts.own_receipts, read_text))
+        (name, all_receipts.resolve_applied(outcome))
         for name, outcome in _admit_outcomes(run, outcomes, all_receipts)
     )
     return [*named_outcomes, *receipts, *_admit_sessions(run, sessions)]
 
 
-def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
+def _read_files(run: Run) -> Iterator[tuple[str, _ArrivedRecord]]:
     """Yield (inbox name, record) of each readable file; refuse the others.
 
     An outcome without a domain gets the only domain of the vault. If there are several, it gets the
@@ -140,19 +148,19 @@ def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
                 without_domain.append(file)
                 continue
             if only_domain and _lacks_domain(file.values):
-                file = _set_domain(file, only_domain)
+                file = _with_domain(file, only_domain)
             record = _record_of(file, run, domains)
         except BadInputError as error:
             run.refuse(name, error)
         else:
-            domains.note(record)
+            domains.note_record(record)
             yield name, record
     for file in without_domain:
         try:
             if domain := domains.domain_of(file) or only_domain:
-                yield file.name, _record_of(_set_domain(file, domain), run, domains)
+                yield file.name, _record_of(_with_domain(file, domain), run, domains)
             else:
-                run.leave([file.name], _NO_DECISION)
+                run.leave([file.name], _UNKNOWN_DECISION)
         except BadInputError as error:
             run.refuse(file.name, error)
 
@@ -163,7 +171,7 @@ def _admit_sessions(
     sessions = dict(run.view.sessions.get_many(session.id for _, session in files))
     for name, session in files:
         try:
-            rules.check_session(session, sessions.get(session.id))
+            record_rules.check_session(session, sessions.get(session.id))
         except BadInputError as error:
             run.refuse(name, error)
         else:
@@ -176,24 +184,26 @@ def _admit_outcomes(
 ) -> Iterator[tuple[str, Outcome]]:
     """Yield the outcomes that claim no event or decision of others; refuse the others."""
     event_ids = {outcome.event_id for _, outcome in files if outcome.event_id}
-    events = {rules.event_of(record): record for record in run.view.outcomes.by_event(event_ids)}
+    events = {
+        record_rules.event_of(record): record for record in run.view.outcomes.by_event(event_ids)
+    }
     recorded_refs = run.view.records.existing(ref_of(outcome) for _, outcome in files)
     for name, outcome in files:
         try:
-            rules.check_event(outcome, events)
+            record_rules.check_event(outcome, events)
             if ref_of(outcome) not in recorded_refs:
                 receipts.check_claim(outcome)
         except BadInputError as error:
             run.refuse(name, error)
             continue
         if outcome.event_id:
-            events.setdefault(rules.event_of(outcome), outcome)
-        receipts.take(outcome)
+            events.setdefault(record_rules.event_of(outcome), outcome)
+        receipts.note_claim(outcome)
         yield name, outcome
 
 
 def _load_files(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
-    yield from ((item.name, item) for item in run.options.arrived)
+    yield from ((item.name, item) for item in run.options.received_files)
     for name in run.options.names:
         try:
             item = run.inbox.read_file(name)
@@ -217,7 +227,7 @@ def _parse_file(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
     return _InboxFile(item.name, dict(values), item.trust)
 
 
-def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arrived:
+def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _ArrivedRecord:
     record = intake.parse_record(
         file.values,
         trust=file.trust,
@@ -227,7 +237,7 @@ def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arri
         clean=redact.redact_value(file.values),
     )
     if record.domain not in run.policy.domains:
-        rules.check_domain(record.domain, domains.recorded[record.trust], run.policy)
+        record_rules.check_domain(record.domain, domains.recorded[record.trust], run.policy)
     return record
 
 
@@ -250,7 +260,7 @@ class _DecisionDomains:
             for trust in get_args(Trust)
         }
 
-    def note(self, record: _Arrived) -> None:
+    def note_record(self, record: _ArrivedRecord) -> None:
         """Note the domain of a record that arrived."""
         if isinstance(record, Outcome) and record.decision.id:
             self._note_domain(record.decision.id, record)
@@ -288,5 +298,5 @@ def _lacks_domain(values: Mapping[str, Any]) -> bool:
     return values.get("type", "outcome") == "outcome" and values.get("domain") is None
 
 
-def _set_domain(file: _InboxFile, domain: str) -> _InboxFile:
+def _with_domain(file: _InboxFile, domain: str) -> _InboxFile:
     return file._replace(values={**file.values, "domain": domain})

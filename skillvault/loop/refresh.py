@@ -1,11 +1,13 @@
-"""The step `refresh`: rewrite the skill of a subject when its statements change."""
+"""The step `refresh`: rewrite the skill of a subject when its statements change.
+
+`accounts.py` finds the work, `learning/refresh.py` decides what becomes of each skill.
+"""
 
 from collections.abc import Iterator
 from functools import partial
 
 from msgspec.structs import replace
 
-from skillvault.learning import sections
 from skillvault.learning.account.statements import KINDS
 from skillvault.learning.expire import is_cut_short
 from skillvault.learning.generate import ExistingSkill
@@ -18,7 +20,7 @@ from skillvault.learning.refresh import (
     rewrite_change,
     withdrawal_change,
 )
-from skillvault.loop.managed_skills import find_sources, is_edited, is_restored, references
+from skillvault.loop.managed_skills import is_edited, is_restored, references, sources_of_skill
 from skillvault.loop.run import Run, perform_due
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
@@ -66,7 +68,7 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
 def _plan_refresh(run: Run, findings: Findings, existing: ExistingSkill) -> SkillRefresh | None:
     name = existing.skill.name if existing.skill else ""
     folders = (folder for folder in existing.others if not is_edited(run, folder.partition("/")[2]))
-    sources = find_sources(run, findings.account.outcomes, name)
+    sources = sources_of_skill(run, findings.account.outcomes, name)
     return find_refresh(findings, replace(existing, others=tuple(folders)), sources, run.policy)
 
 
@@ -74,14 +76,12 @@ def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
     """Yield the change of a skill, if skillvault may change it."""
     skill = task.existing.skill
     assert skill is not None
-    versions = run.versions(skill.name)
     if task.what == "leave":
-        if not sections.edited_sections(versions.bodies, skill.body) and not is_restored(
-            run, skill.name
-        ):
+        if not is_edited(run, skill.name) and not is_restored(run, skill.name):
             yield from run.admit(withdrawal_change(task))
         return
-    if task.what == "restore" and is_cut_short(skill, versions.ends, run.policy):
+    ends = run.versions(skill.name).ends
+    if task.what == "restore" and is_cut_short(skill, ends, run.policy):
         return  # a person decided when it ends
     yield from run.write_skill(skill.name, task.findings, partial(rewrite_skill, run, task))
 

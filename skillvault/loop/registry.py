@@ -58,55 +58,60 @@ _SKILL_CHANGES = (
     Trigger("skill", "moved", along=(LinkClosure("merged"), Referrers("evaluation", "generated"))),
 )
 # A skill that was left out because it repeats a rejected one.
-_READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("outcome"),))
+_SKILL_READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("outcome"),))
 
 GENERAL = "general"  # the queue of facts that may hold in every domain
 CONSOLIDATE = "consolidate"  # the queue of facts that may recur in their domain
 RECOUNT = "recount"  # the queue of facts whose runs for or against them changed
-_WEIGHED = ("promoted", "reinforced", "contradicted")
-_COUNTED = ("reinforced", "contradicted")
-_OTHERS = tuple(name for name in LINK_TYPES if name not in _COUNTED)
-_RECOUNTED = (Trigger("link", types=_COUNTED, along=(LinkTarget("fact"),)),)
-_RECURRENCE = (
+_WEIGHED_LINK_TYPES = ("promoted", "reinforced", "contradicted")
+_COUNTED_LINK_TYPES = ("reinforced", "contradicted")
+_OTHER_LINK_TYPES = tuple(name for name in LINK_TYPES if name not in _COUNTED_LINK_TYPES)
+_RUN_CHANGES = (Trigger("link", types=_COUNTED_LINK_TYPES, along=(LinkTarget("fact"),)),)
+_RECURRENCE_CHANGES = (
     Trigger("fact"),
     Trigger("fact", along=(Predecessor(),)),
-    Trigger("link", types=_OTHERS, along=(LinkSource("fact"),)),
-    Trigger("link", types=_OTHERS, along=(LinkTarget("fact"),)),
-    Trigger("link", "gone", types=_COUNTED, along=(LinkTarget("fact"),)),
+    Trigger("link", types=_OTHER_LINK_TYPES, along=(LinkSource("fact"),)),
+    Trigger("link", types=_OTHER_LINK_TYPES, along=(LinkTarget("fact"),)),
+    Trigger("link", "gone", types=_COUNTED_LINK_TYPES, along=(LinkTarget("fact"),)),
     Trigger("skill", "readmitted", along=(DomainRecords("fact"),)),
     # A run less, or one that counts no more.
     Trigger("outcome", "gone", along=(LinkedRecords("fact"),)),
 )
 # Without a run, other runs may be alone with their claim, or without an opponent.
-_SAID_OTHERWISE = tuple(
+_CLAIM_CHANGES = tuple(
     Trigger(kind, "gone", along=(SimilarEvaluations(of),))
     for kind in ("evaluation", "outcome")
     for of in ("words", "grounds")
 )
-_PROMOTE = (
+_PROMOTE_QUEUES = (
     Queue(
         name="promote",
         every="outcome",
         when=(
             Trigger("outcome"),
             Trigger("evaluation"),
-            Trigger("link", types=_WEIGHED, along=(LinkSource("evaluation", to="fact"),)),
+            Trigger(
+                "link", types=_WEIGHED_LINK_TYPES, along=(LinkSource("evaluation", to="fact"),)
+            ),
             Trigger("fact", along=(Referrers("evaluation"),)),
-            *_SAID_OTHERWISE,
+            *_CLAIM_CHANGES,
         ),
     ),
     Queue(
         name=CONSOLIDATE,
         every="fact",
-        when=(*_RECURRENCE, Trigger("skill", along=(Referrers("fact", "derived", first=True),))),
+        when=(
+            *_RECURRENCE_CHANGES,
+            Trigger("skill", along=(Referrers("fact", "derived", first=True),)),
+        ),
     ),
-    Queue(name=RECOUNT, every=None, when=_RECOUNTED),
+    Queue(name=RECOUNT, every=None, when=_RUN_CHANGES),
     Queue(
         name=GENERAL,
         every="fact",
         when=(
-            *_RECURRENCE,
-            *_RECOUNTED,
+            *_RECURRENCE_CHANGES,
+            *_RUN_CHANGES,
             Trigger("skill", along=(IdPrefix(GENERAL_PREFIX), Referrers("fact", "derived"))),
         ),
     ),
@@ -115,26 +120,26 @@ _PROMOTE = (
 SESSIONS = "sessions"  # the queue of domains whose session skills may say the same
 _SESSION_LINK = Trigger("link", types=("distilled", "reinforced"), along=(LinkSource("session"),))
 _SESSION_READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("session"),))
-_DISTILLED = Referrers("session", "distilled")
-_DISTILL = Queue(
+_SESSIONS_OF_SKILL = Referrers("session", "distilled")
+_DISTILL_QUEUE = Queue(
     name="distill",
     every="session",
     when=(
         Trigger("session"),
         _SESSION_LINK,
-        Trigger("skill", "moved", along=(_DISTILLED,)),
+        Trigger("skill", "moved", along=(_SESSIONS_OF_SKILL,)),
         _SESSION_READMITTED,
     ),
 )
-_MERGED = LinkClosure("merged")
-_MERGE = (
+_MERGED_SKILLS = LinkClosure("merged")
+_MERGE_QUEUES = (
     Queue(
         name="merge",
         every="outcome",
         when=(
             *_STATEMENT_CHANGES,
-            _READMITTED,
-            Trigger("skill", "moved", along=(_MERGED, Referrers("evaluation"))),
+            _SKILL_READMITTED,
+            Trigger("skill", "moved", along=(_MERGED_SKILLS, Referrers("evaluation"))),
         ),
     ),
     Queue(
@@ -143,7 +148,7 @@ _MERGE = (
         key=("domain",),
         when=(
             _SESSION_LINK,
-            Trigger("skill", "moved", along=(_MERGED, _DISTILLED)),
+            Trigger("skill", "moved", along=(_MERGED_SKILLS, _SESSIONS_OF_SKILL)),
             _SESSION_READMITTED,
         ),
     ),
@@ -154,7 +159,7 @@ NAMES = "name"  # skills that outcomes may name now, or name in vain
 VERSIONS = "version"  # skills whose texts a person may have rewritten
 COUNTS = "count"  # skills whose uses are to be counted
 LIFTS = "lift"  # when in a domain something happened that its sums may hold
-_ASSESS = (
+_ASSESS_QUEUES = (
     Queue(
         name=USES,
         every="outcome",
@@ -199,7 +204,7 @@ _ASSESS = (
 )
 
 TASKS = "task"  # skills that may be found by other tasks now
-_FOUND = Queue(
+_TASK_QUEUE = Queue(
     name=TASKS,
     every="skill",
     when=(
@@ -287,14 +292,16 @@ _LOOP = (
         depends_on=(Queue(name="answer", every="answer", when=(Trigger("answer"),)),),
         everywhere=True,  # it keeps the answers; their effects are the learner's
     ),
-    Step("promote", lazy("loop.promote:step"), writes_skills=True, depends_on=_PROMOTE),
+    Step("promote", lazy("loop.promote:step"), writes_skills=True, depends_on=_PROMOTE_QUEUES),
     Step(
         "generate",
         lazy("loop.generate:step"),
         writes_skills=True,
-        depends_on=(Queue(name="generate", every="outcome", when=(*_SKILL_CHANGES, _READMITTED)),),
+        depends_on=(
+            Queue(name="generate", every="outcome", when=(*_SKILL_CHANGES, _SKILL_READMITTED)),
+        ),
     ),
-    Step("distill", lazy("loop.distill:step"), writes_skills=True, depends_on=(_DISTILL,)),
+    Step("distill", lazy("loop.distill:step"), writes_skills=True, depends_on=(_DISTILL_QUEUE,)),
     Step(
         "refresh",
         lazy("loop.refresh:step"),
@@ -307,10 +314,10 @@ _LOOP = (
         lazy("loop.merge:step"),
         writes_skills=True,
         moves=True,
-        depends_on=_MERGE,
+        depends_on=_MERGE_QUEUES,
         wakes=("generate", "refresh"),  # a merged skill no longer stands for its outcomes
     ),
-    Step("assess", lazy("loop.assess:step"), moves=True, depends_on=_ASSESS),
+    Step("assess", lazy("loop.assess:step"), moves=True, depends_on=_ASSESS_QUEUES),
     Step(
         "capture",
         lazy("loop.capture:step"),
@@ -330,10 +337,5 @@ MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.
 
 # The queues of the index, and the steps whose commits no person makes.
 AGENDA = Agenda(
-    (
-        *(queue for step in _LOOP for queue in step.depends_on),
-        COUNTED,
-        _FOUND,
-    ),
-    tuple(STEPS),
+    (*(queue for step in _LOOP for queue in step.depends_on), COUNTED, _TASK_QUEUE), tuple(STEPS)
 )

@@ -27,10 +27,10 @@ def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
     Of several rejections of a name the latest counts; of next versions all count, because their
     texts differ.
     """
-    forget_pairs = _skills_of(view, FORGET)
+    forget_pairs = _skills_of_steps(view, FORGET)
     pairs = [
         (sha, name)
-        for sha, name in _skills_of(view, REJECT, UNDO)
+        for sha, name in _skills_of_steps(view, REJECT, UNDO)
         if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forget_pairs)
     ]
     existing = view.records.existing(Ref("skill", name) for _, name in pairs)
@@ -62,7 +62,7 @@ def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
     return list(rejected_skills.values())
 
 
-def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:
+def _skills_of_steps(view: Topics, *steps: str) -> list[tuple[str, str]]:
     """Return the (commit, skill) pairs of these steps, newest first."""
     commits = view.history.commits_of_step(*steps)
     refs = [(commit.sha, parse_ref(target)) for commit in commits for target in commit.targets]

@@ -31,10 +31,10 @@ from skillvault.learning.sections import (
 )
 from skillvault.loop import accounts
 from skillvault.loop.judging.judge_replies import with_draft, write_draft
-from skillvault.loop.learner import ALL, learner_elsewhere
+from skillvault.loop.learner import EVERY_CLONE, learner_elsewhere
 from skillvault.loop.next_versions import (
     RunMaterial,
-    VersionGate,
+    gate_change,
     names_of_versions,
     program_commits,
     with_versions_removed,
@@ -81,10 +81,10 @@ if TYPE_CHECKING:
     from skillvault.vault.index.uses import SkillUse
 
 
-_GROUP = 100  # changes that are published at once at most
-# A change waits this long for others, while its step goes on: some seconds, and if publishing is
-# slow (it reads and writes the whole index), a multiple of its last duration.
-_SECONDS, _TIMES, _LONGEST = 0.2, 5, 2.0
+_MAX_PENDING = 100  # changes that are published at once
+# Seconds that a change waits for others while its step goes on: a multiple of the last publishing
+# (it reads and writes the whole index), within these bounds.
+_MIN_PATIENCE, _PATIENCE_FACTOR, _MAX_PATIENCE = 0.2, 5, 2.0
 
 _Task = TypeVar("_Task")
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
@@ -121,13 +121,11 @@ class ChangeResult(Struct, frozen=True):
 
 def results_of(changes: Sequence[Change], commits: Sequence[str]) -> list[ChangeResult]:
     """Return the result of each change, which knows the changes that share its commit."""
+    pairs = list(zip(changes, commits, strict=True))
     sharing: dict[str, list[Change]] = {}
-    for change, commit in zip(changes, commits, strict=True):
+    for change, commit in pairs:
         sharing.setdefault(commit, []).append(change)
-    return [
-        ChangeResult(change, commit, sharing[commit])
-        for change, commit in zip(changes, commits, strict=True)
-    ]
+    return [ChangeResult(change, commit, sharing[commit]) for change, commit in pairs]
 
 
 class Report(Struct):
@@ -176,9 +174,9 @@ class Report(Struct):
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The options and the input of a run.
 
-    `dry`: no change is published. `asks`: the run answers a question, so it stores nothing and
-    counts everything. `names` are the inbox files to take, `arrived` the files that the caller
-    passed, `answers` new answers of an agent. `steps` are the steps to run. `code` replaces the
+    `dry`: no change is published. `is_question`: the run answers a question, so it stores nothing
+    and counts everything. `names` are inbox files to take, `received_files` are files of the
+    caller, `answers` are new answers of an agent. `steps` are the steps to run. `code` replaces the
     code bases of the policy. `withdrawn` are `<kind>:<id>` of records that a decision removes
     without rejecting them. `upgrades`: the rules of today weigh records of earlier versions.
     `recounts` are strategies to rewrite even if they are not due. `consolidates`: facts may become
@@ -187,9 +185,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """
 
     dry: bool = False
-    asks: bool = False
+    is_question: bool = False
     names: Sequence[str] = ()
-    arrived: Sequence[ReceivedFile] = ()
+    received_files: Sequence[ReceivedFile] = ()
     answers: Sequence[Answer] = ()
     steps: Collection[str] = ()
     code: Sequence[Path] = ()
@@ -200,31 +198,6 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     on_done: Callable[[ChangeResult], None] | None = None
     between: Callable[[], None] | None = None
     track: Tracker | None = None
-
-
-def _locally_edited(error: UncommittedEditError) -> WaitingItem:
-    path, _, reason = str(error).partition(": ")
-    return WaitingItem(path, reason)
-
-
-def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
-    """Return the parts of a skill that a person may have edited."""
-    return skill.description, skill.body, skill.expires or "", labels_of(skill)
-
-
-def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
-    """Return True if a change starts a new commit after the pending changes.
-
-    Changes that share a commit are published together, however long this takes.
-    """
-    if not pending or not pending[-1].commit_with:
-        return False
-    return len(list(group_neighbours([*pending, change]))) > len(list(group_neighbours(pending)))
-
-
-def _is_late(count: int, start: float, last_duration: float) -> bool:
-    patience = min(max(_SECONDS, _TIMES * last_duration), _LONGEST)
-    return time.monotonic() - start >= patience or count >= _GROUP
 
 
 class Run:
@@ -249,7 +222,7 @@ class Run:
         self.inbox = Inbox(store.root)
         store.follow()
         # The vault with the changes of this run; a question sees what is committed.
-        self.view: Topics = store.head() if self.options.asks else store.staging
+        self.view: Topics = store.head() if self.options.is_question else store.staging
         self.track: Tracker = self.options.track or (lambda items, _label: items)
         self._shelf = shelf
         self._base = store.staging.commit
@@ -257,22 +230,21 @@ class Run:
         self._pending_since = 0.0
         self._last_duration = 0.0  # seconds that publishing took
         self.policy: Policy = self.view.policy
-        self.rules = rules_of(self.policy)
+        self.profile = rules_of(self.policy)
         self.report = Report()
         self._material = RunMaterial(
             view=self.view,
             git=store.git,
             policy=self.policy,
-            rules=self.rules,
+            profile=self.profile,
             now=now,
-            subjects=None if self.options.asks else store.staging.subjects,
+            subjects=None if self.options.is_question else store.staging.subjects,
             versions=self.versions,
             commits_of=self.commits_of,
             settle=self.settle,
             rejections=lambda: self.rejections,
             rejected=self.report.rejected,
         )
-        self.gate = VersionGate(self._material)
         self._own_commits: set[str] = set()
         # The skills that this run wrote, which git may not have yet.
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
@@ -341,7 +313,9 @@ class Run:
         )
         skill = self.view.skills.find(name)
         # If several clones write, the latest commit need not be the one that a merge kept.
-        is_back = self.policy.learner != ALL and is_former_text(bodies, skill.body if skill else "")
+        is_back = self.policy.learner != EVERY_CLONE and is_former_text(
+            bodies, skill.body if skill else ""
+        )
         if skill and skill.written and not is_back:
             return parse_written(skill, skill.written, ends, labels)
         return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
@@ -371,7 +345,7 @@ class Run:
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
         """Take keys out of the queue of a step until their records change again."""
-        if not self.options.asks:
+        if not self.options.is_question:
             self.store.staging.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
@@ -379,10 +353,7 @@ class Run:
 
         The change waits if a person edits one of its paths, or if a change that it needs waits.
         """
-        changes = [item.change for item in self._pending]
-        if _begins_commit(changes, change) and _is_late(
-            len(changes), self._pending_since, self._last_duration
-        ):
+        if self._begins_commit(change) and self._has_waited():
             self.flush()
         if not self._is_complete(change):
             return
@@ -398,7 +369,7 @@ class Run:
             if self.options.dry:
                 self.store.check_free(item)
         except UncommittedEditError as error:
-            self.report.waiting.append(_locally_edited(error))
+            self.report.waiting.append(_waiting_edit(error))
             return
         for name, old_skill in old_skills.items():
             if new_skill := self.view.skills.find(name):
@@ -409,9 +380,25 @@ class Run:
         if not self._pending:
             self._pending_since = time.monotonic()
         self._pending.append(item)
-        is_late = _is_late(len(self._pending), self._pending_since, self._last_duration)
-        if self.options.dry or (is_late and not item.change.commit_with):
+        if self.options.dry or (not item.change.commit_with and self._has_waited()):
             self.flush()
+
+    def _begins_commit(self, change: Change) -> bool:
+        """Return True if a change cannot share the commit of the pending changes.
+
+        Changes that share a commit are published together, however long this takes.
+        """
+        pending = [item.change for item in self._pending]
+        if not pending or not pending[-1].commit_with:
+            return False
+        *_, last_commit = group_neighbours([*pending, change])
+        return len(last_commit) == 1
+
+    def _has_waited(self) -> bool:
+        """Return True if the pending changes are many, or have waited long enough for others."""
+        patience = min(max(_MIN_PATIENCE, _PATIENCE_FACTOR * self._last_duration), _MAX_PATIENCE)
+        waited = time.monotonic() - self._pending_since
+        return waited >= patience or len(self._pending) >= _MAX_PENDING
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
         """Report work that could not be done now."""
@@ -441,12 +428,16 @@ class Run:
 
     def admit(self, change: Change) -> Iterator[Change]:
         """Yield a change unless a person rejected it, as a proposal if the gate asks for one."""
-        admitted = self.gate.convert(change)
+        admitted = self.gate(change)
         rejection = find_rejection(admitted, self.rejections) if admitted else None
         if rejection:
             self.report.rejected.append(rejection)
         elif admitted:
             yield admitted
+
+    def gate(self, change: Change) -> Change | None:
+        """Turn a change of an approved skill into a proposal; None if it brings nothing new."""
+        return gate_change(self._material, change)
 
     def flush(self) -> None:
         """Publish the pending changes together, or one by one if a person edits a path."""
@@ -468,7 +459,7 @@ class Run:
             self._commit(pending)
         except UncommittedEditError as error:
             if len(pending) == 1:
-                self.report.waiting.append(_locally_edited(error))
+                self.report.waiting.append(_waiting_edit(error))
                 return
             for item in pending:
                 self._publish_alone(item.change)
@@ -481,7 +472,7 @@ class Run:
             self._commit([self.store.stage(change)])
         except UncommittedEditError as error:
             self.store.roll_back()
-            self.report.waiting.append(_locally_edited(error))
+            self.report.waiting.append(_waiting_edit(error))
 
     def _is_complete(self, change: Change) -> bool:
         """Return True if all records exist that a change rests on or links to."""
@@ -511,6 +502,16 @@ class Run:
         edits = self.store.local_edits(files)
         self.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
         return files.keys() - edits
+
+
+def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
+    """Return the parts of a skill that a person may have edited."""
+    return skill.description, skill.body, skill.expires or "", labels_of(skill)
+
+
+def _waiting_edit(error: UncommittedEditError) -> WaitingItem:
+    path, _, reason = str(error).partition(": ")
+    return WaitingItem(path, reason)
 
 
 def perform_due(
@@ -551,13 +552,13 @@ def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
     run.report.learner = learner_elsewhere(run.store.git, run.policy)
     steps = [
         step
-        for name, step in run.rules.steps.items()
+        for name, step in run.profile.steps.items()
         if (not names or name in names) and (step.everywhere or not run.report.learner)
     ]
     for step in steps:
         has_changed = _run_step(run, step)
         for name in step.wakes if has_changed else ():
-            if (woken_step := run.rules.steps[name]) in steps:
+            if (woken_step := run.profile.steps[name]) in steps:
                 _run_step(run, woken_step)
     run.flush()
     run.report.rejected = sorted(set(run.report.rejected))

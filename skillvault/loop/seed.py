@@ -32,8 +32,8 @@ from skillvault.loop.evaluate import domain_facts
 from skillvault.loop.judging.questions import RewritableText
 from skillvault.loop.managed_skills import is_mergeable, references
 from skillvault.loop.merge import session_changes
-from skillvault.loop.next_versions import with_version, with_waiting_account
-from skillvault.loop.promote import material_of_evaluations, pages, skill_changes
+from skillvault.loop.next_versions import refs_with_version, with_waiting_account
+from skillvault.loop.promote import material_of_evaluations, material_pages, skill_changes
 from skillvault.loop.run import Run
 from skillvault.model.brief import Agreement, Draft, Findings, Period
 from skillvault.model.change import Change
@@ -53,7 +53,7 @@ from skillvault.model.records import (
 
 def promote_step(run: Run) -> Iterator[Change]:
     """Yield a change for each fact, repeated fact, new skill, and growing skill."""
-    plan = _plan_facts(run)
+    plan = _plan_promotions(run)
     run.report.rejected += plan.rejected
     for promotion in run.track(plan.promotions, "promoting"):
         yield facts.promotion_change(promotion)
@@ -63,10 +63,10 @@ def promote_step(run: Run) -> Iterator[Change]:
     yield from skill_changes(run)
 
 
-def _plan_facts(run: Run) -> facts.FactPlan:
+def _plan_promotions(run: Run) -> facts.FactPlan:
     candidates: list[str] = []
     keys = run.view.due.keys(PROMOTE)
-    for material in pages(run, keys):
+    for material in material_pages(run, keys):
         candidates += (
             evaluation.id
             for evaluation in material.evaluations.values()
@@ -78,7 +78,7 @@ def _plan_facts(run: Run) -> facts.FactPlan:
 
 # ── generate ─────────────────────────────────────────────────────────────────────────
 
-_MAKERS = (GENERATE, "refresh", "merge")
+_MAKING_STEPS = (GENERATE, "refresh", "merge")
 
 
 def generate_step(run: Run) -> Iterator[Change]:
@@ -130,7 +130,7 @@ def _find_new_skills(run: Run) -> Iterator[Findings]:
 def _find_states(
     run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
 ) -> Iterator[tuple[str, SkillState, Findings | None]]:
-    for material in _materials(run, history, ids):
+    for material in _outcome_materials(run, history, ids):
         state, findings = seed_skills.outcome_state(material, run.policy)
         if material.rejection and state.state == "rejected":
             run.report.rejected.append(material.rejection)
@@ -142,7 +142,7 @@ def _repeat_changes(
 ) -> Iterator[Change]:
     """Link failures to the skill of the first failure of their subject."""
     ids_by_skill: dict[str, list[str]] = {}
-    for material in _materials(run, history, ids):
+    for material in _outcome_materials(run, history, ids):
         state, _ = seed_skills.outcome_state(material, run.policy)
         skill = _living_skill(run, material.warning) if state.state == "counted" else None
         if skill is None:
@@ -175,7 +175,7 @@ def _affected_ids(history: Sequence[IndexedOutcome], changed_ids: Collection[str
     return {entry.id for entry in history if entry.evaluated} & {*changed_ids, *successors}
 
 
-def _materials(
+def _outcome_materials(
     run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
 ) -> Iterator[OutcomeMaterial]:
     """Yield the material of these outcomes; the first failure without a score makes the warning."""
@@ -185,7 +185,7 @@ def _materials(
     evaluations = run.view.evaluations.get_many(ids)
     tasks = run.view.recommendations.tasks(outcomes.values())
     refs = [Ref("evaluation", name) for name in evaluated_ids]
-    skills, rejections = _skills_of(run, refs), _rejections_of(run, refs)
+    skills, rejections = _skills_of_outcomes(run, refs), _rejections_of_outcomes(run, refs)
     warning = next((s.name for s in skills.values() if s.kind == "warning"), None)
     warnings = (r for r in rejections.values() if r.target.startswith("skill:warning-"))
     warning_rejection = next(warnings, None)
@@ -209,9 +209,11 @@ def _materials(
             warning = warning or "a skill that is about to be made"
 
 
-def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
+def _skills_of_outcomes(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
     """Return outcome -> the skill that was made of it or mentions it, even without a link."""
-    pairs = [pair for step in _MAKERS for pair in run.view.history.targets_of(step, "skill", refs)]
+    pairs = [
+        pair for step in _MAKING_STEPS for pair in run.view.history.targets_of(step, "skill", refs)
+    ]
     links = run.view.links.by_source(refs)
     pairs += [(link.source.id, link.target.id) for link in links if link.target.kind == "skill"]
     names = {name for _, name in pairs if not is_strategy(name)}
@@ -219,10 +221,10 @@ def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
     return {source: skills[name] for source, name in sorted(pairs) if name in skills}
 
 
-def _rejections_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Rejection]:
+def _rejections_of_outcomes(run: Run, refs: Sequence[Ref]) -> Mapping[str, Rejection]:
     return {
         ref.id: rejection
-        for step in _MAKERS
+        for step in _MAKING_STEPS
         for ref in refs
         if (rejection := run.rejections.of_source(step, ref, "skill"))
     }
@@ -242,11 +244,11 @@ def _compose_skill(run: Run, findings: Findings, draft: Draft) -> Change | None:
 
 def _strategy_changes(run: Run) -> Iterator[Change]:
     for domain in sorted(run.view.outcomes.domains("local")):
-        material = _material_of(run, domain)
+        material = _strategy_material(run, domain)
         if material.rejection:
             run.report.rejected.append(material.rejection)
-        elif _state(run, material).state == "due":
-            brief = _brief_of(run, material)
+        elif _state_of_material(run, material).state == "due":
+            brief = _strategy_brief(run, material)
             yield from run.write_skill(
                 material.name, brief, partial(_compose_strategy, run, material, brief)
             )
@@ -254,29 +256,29 @@ def _strategy_changes(run: Run) -> Iterator[Change]:
 
 def strategy_state(run: Run, domain: str) -> SkillState:
     """Return the state of a domain's strategy."""
-    return _state(run, _material_of(run, domain))
+    return _state_of_material(run, _strategy_material(run, domain))
 
 
 def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
     """Yield the conditions that separate the outcomes of a domain's strategy."""
-    yield from _brief_of(run, _material_of(run, domain)).rules
+    yield from _strategy_brief(run, _strategy_material(run, domain)).rules
 
 
 def strategy_texts(run: Run, domain: str, _outcomes: Sequence[str]) -> Iterator[RewritableText]:
     """Yield the text of a domain's strategy, if it may be rewritten."""
-    material = _material_of(run, domain)
+    material = _strategy_material(run, domain)
     skill, path = material.skill, material.path or "archive/"
     if skill and skill.status not in ("pinned", "retired") and not path.startswith("archive/"):
-        brief = _brief_of(run, material)
+        brief = _strategy_brief(run, material)
         yield RewritableText(material.name, brief, partial(_compose_strategy, run, material, brief))
 
 
-def _state(run: Run, material: strategy.StrategyMaterial) -> SkillState:
-    time = clock(run.view, material.domain, run.now, run.rules) or run.now
+def _state_of_material(run: Run, material: strategy.StrategyMaterial) -> SkillState:
+    time = clock(run.view, material.domain, run.now, run.profile) or run.now
     return strategy.strategy_state(material, time, run.policy)
 
 
-def _material_of(run: Run, domain: str) -> strategy.StrategyMaterial:
+def _strategy_material(run: Run, domain: str) -> strategy.StrategyMaterial:
     target, numbers = Ref("skill", strategy_name(domain)), run.policy.generate
     skill = run.view.skills.find(target.id)
     max_outcomes = max(numbers.strategy_max, numbers.strategy_every)
@@ -303,12 +305,12 @@ def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
     sources = [Ref("evaluation", outcome) for outcome in ids]
     products = run.view.history.targets_of(GENERATE, "skill", sources)
     linked_ids = {source for source, target in products if target == name}
-    for ref in with_version(run.view, name):
+    for ref in refs_with_version(run.view, name):
         linked_ids |= run.view.links.sources_among(sources, ref)
     return linked_ids
 
 
-def _brief_of(run: Run, material: strategy.StrategyMaterial) -> Period:
+def _strategy_brief(run: Run, material: strategy.StrategyMaterial) -> Period:
     records = run.view.outcomes.get_many(material.read)
     outcomes = [records[name] for name in material.read if name in records]
     evaluations = run.view.evaluations.get_many(material.read)
@@ -332,8 +334,8 @@ def _compose_strategy(
 # ── merge ────────────────────────────────────────────────────────────────────────────
 
 
-_KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
-_LATEST = 5  # sources of an evolved skill with which others are compared
+_MERGED_KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
+_COMPARED_SOURCES = 5  # sources of an evolved skill with which others are compared
 
 
 def merge_step(run: Run) -> Iterator[Change]:
@@ -360,13 +362,13 @@ def _find_merges(
     links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
     names = {link.target.id for link in links if link.type == "generated"}
     new_skills = {name for name in names if not is_strategy(name)}
-    for kind in _KINDS:
+    for kind in _MERGED_KINDS:
         skills = dict(_comparable_skills(run, domain, kind))
         wordings = [
             Wording(
                 created=skill.created or "",
                 name=name,
-                texts=tuple(_texts(run, name, skill)),
+                texts=tuple(_texts_to_compare(run, name, skill)),
                 evolved=skill.kind == "evolved",
             )
             for name, skill in skills.items()
@@ -374,22 +376,22 @@ def _find_merges(
         mergeable = partial(is_mergeable, run)
         for group in find_merge_groups(wordings, new_skills, mergeable, run.policy.merge):
             if not _is_rejected(run, group):
-                merge = _joint_merge(run, kind, group, skills)
+                merge = _build_merge(run, kind, group, skills)
                 if merge.names not in tried_merges:
                     yield merge
 
 
-def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
+def _texts_to_compare(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
     """Yield the words of a skill, and for an evolved skill the words of its latest sources."""
     yield statement_words(skill.body)
     if skill.kind == "evolved":
-        times = run.view.skills.creation_times(_sources(run, name))
-        for source in sorted(times, key=lambda name: (times[name], name))[-_LATEST:]:
+        times = run.view.skills.creation_times(_merged_sources(run, name))
+        for source in sorted(times, key=lambda name: (times[name], name))[-_COMPARED_SOURCES:]:
             if (source_skill := run.view.skills.find(source)) is not None:
                 yield statement_words(source_skill.body)
 
 
-def _sources(run: Run, name: str) -> list[str]:
+def _merged_sources(run: Run, name: str) -> list[str]:
     return run.view.links.source_ids(Ref("skill", name), "merged")
 
 
@@ -407,23 +409,23 @@ def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple
 def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
     if skill.kind != "evolved":
         return skill.kind
-    sources = map(run.view.skills.find, _sources(run, name))
+    sources = map(run.view.skills.find, _merged_sources(run, name))
     kinds = (source.kind for source in sources if source)
-    return next((kind for kind in kinds if kind in _KINDS), None)
+    return next((kind for kind in kinds if kind in _MERGED_KINDS), None)
 
 
 def _is_rejected(run: Run, group: MergeGroup) -> bool:
     """Return True, and report it, if a person rejected such a merge."""
     names = set(group.names)
     if group.target:
-        names.update(_sources(run, group.target))
+        names.update(_merged_sources(run, group.target))
     rejection = find_rejection(names, run.rejections.sets(MERGE))
     if rejection:
         run.report.rejected.append(rejection)
     return rejection is not None
 
 
-def _joint_merge(
+def _build_merge(
     run: Run, kind: SkillKind, group: MergeGroup, skills: Mapping[str, Skill]
 ) -> SkillMerge[Agreement]:
     evolved_name = group.target
@@ -434,17 +436,17 @@ def _joint_merge(
     subjects: dict[Subject, list[Outcome]] = {}
     for outcome in history:
         subjects.setdefault(outcome.subject, []).append(outcome)
-    by_subject = (_findings_of(run, subjects[key], kind) for key in sorted(subjects, key=str))
+    by_subject = (_graded_findings(run, subjects[key], kind) for key in sorted(subjects, key=str))
     return SkillMerge(
         domain=history[0].domain,
-        brief=Agreement(together=_findings_of(run, history, kind), apart=tuple(by_subject)),
+        brief=Agreement(together=_graded_findings(run, history, kind), apart=tuple(by_subject)),
         names=group.names,
         at=run.now,
         target=skills[evolved_name] if evolved_name else None,
     )
 
 
-def _findings_of(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Findings:
+def _graded_findings(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Findings:
     evaluations = run.view.evaluations.get_many(outcome.id for outcome in outcomes)
     tasks = run.view.recommendations.tasks(outcomes)
     return graded_findings(account_of(outcomes, evaluations, tasks), kind, outcomes)

@@ -1,10 +1,13 @@
-"""Find the facts that may say the same as a statement, or state another value of it."""
+"""Find the facts that may say the same as a statement, or state another value of it.
+
+`learning/promote/versions.py` compares the statements.
+"""
 
 from skillvault.learning.promote.versions import FactVersions, find_versions
 from skillvault.model.records import Fact
 from skillvault.vault.index.snapshot import Topics
 
-_COMPARED = 50  # facts that are compared with a statement
+_MAX_COMPARED = 50  # facts that are compared with a statement
 
 
 def similar_facts(
@@ -15,7 +18,7 @@ def similar_facts(
     Only facts of the same `scope` count: a rule of one repository says nothing of others.
     """
     domains = None if domain is None else (domain,)
-    hits = head.search(text, _COMPARED, kinds=("fact",), domains=domains)
+    hits = head.search(text, _MAX_COMPARED, kinds=("fact",), domains=domains)
     facts = head.facts.get_many(hit.id.partition(":")[2] for hit in hits)
     superseded_ids = head.facts.superseded_ids(facts)
     return [f for name, f in facts.items() if name not in superseded_ids and f.scope == scope]

@@ -12,7 +12,7 @@ import msgspec
 from skillvault.learning import advise
 from skillvault.learning.recommend.recommend import Query
 from skillvault.loop.judging.judges import accuracy_of, policy_judge
-from skillvault.loop.receipts import Receipts, resolve_applied
+from skillvault.loop.receipts import Receipts
 from skillvault.model import codec
 from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.records import Skill
@@ -29,8 +29,7 @@ def judge_decision(
     raw = redact_value(codec.parse_incoming(*file))
     proposal, rules = advise.parse_proposal(raw, now), store.head().policy.judge
     head = store.head()
-    receipts = Receipts(head, Inbox(store.root), now).own_receipts
-    outcome = resolve_applied(proposal.outcome, receipts, shelf.uses.text_reader(head))
+    outcome = Receipts(head, Inbox(store.root), now).resolve_applied(proposal.outcome)
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
     if advise.is_skipped(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")

@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -24,7 +24,7 @@ from skillvault.learning.effect import verdict as effect
 from skillvault.learning.recommend import recommend, relevance, render, shelf
 from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
-from skillvault.loop.effects import Uses, load_assessed
+from skillvault.loop.effects import Uses, load_assessed_skill, read_version
 from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import TASKS
 from skillvault.model import decision_outcomes
@@ -350,7 +350,7 @@ class Shelf:
                 "this decision; pass the decision.id of one"
             )
         name = next(iter(groups)) if agent is None else agent
-        skill_names, read_text = self.uses.skill_names(head), self.uses.text_reader(head)
+        skill_names, read_text = self.uses.skill_names(head), partial(read_version, head)
         results = [outcome for outcome in outcomes if outcome.source.agent == name]
         uses = [
             use
@@ -542,7 +542,7 @@ def _assess_skill(
     layer_row = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)
     (*_, row) = [layer_row, *head.skills.statuses([skill.name])]
     at = clock(head, skill.domain, now, rules_of(head.policy)) or now
-    return load_assessed(head, row, evidence, at)
+    return load_assessed_skill(head, row, evidence, at)
 
 
 def _proven_date(head: Topics, skill: Skill) -> datetime | None:

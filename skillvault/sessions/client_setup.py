@@ -1,7 +1,8 @@
 """Set up an agent's client for a vault, and remove the setup, by editing the client's files.
 
 The old content of each file is saved in the user's state folder, so that a removal can restore it
-even without the vault. From a file that was changed later, only our lines are removed.
+even without the vault. From a file that was changed later, only our lines are removed. The lines of
+each client are in `clients/setups.py`.
 """
 
 import base64
@@ -26,7 +27,7 @@ from skillvault.vault.disk import private_mode
 from skillvault.vault.files.layout import VAULT_FILE
 from skillvault.vault.git.repository import Git
 
-_HEX = 20
+_DIGEST_DIGITS = 20
 # The reason why a personal setup does not change a file.
 _TRACKED_REASON = "git tracks it; pass --shared to change it, or --user for all of your projects"
 
@@ -172,7 +173,7 @@ class ClientSetup:
         return [record for record in records if vault is None or record.vault == str(vault)]
 
     def _path_of(self, client: str, project: Path | None) -> Path:
-        digest = hashlib.sha256(f"{client}\n{project or ''}".encode()).hexdigest()[:_HEX]
+        digest = hashlib.sha256(f"{client}\n{project or ''}".encode()).hexdigest()[:_DIGEST_DIGITS]
         return self._folder / f"{digest}.json"
 
     def _write_record(self, record: SetupRecord) -> None:
@@ -316,8 +317,7 @@ def _file_record(change: FileChange, record: SetupRecord) -> FileRecord | None:
     digest = _digest_of(change.after)
     if file is not None and change.before is not None:
         return FileRecord(
-            before=file.before,
-            digest=digest if file.digest == _digest_of(change.before) else "",
+            before=file.before, digest=digest if file.digest == _digest_of(change.before) else ""
         )
     return FileRecord(before=_encode(change.before), digest=digest)
 

@@ -1,4 +1,4 @@
-"""close: write the observed end of a decision to a file for the inbox.
+"""Close a decision: write its observed end to a file for the inbox.
 
 The file names the decision without describing it. The vault joins the end with the decision, in any
 order of arrival.
@@ -19,8 +19,8 @@ from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Observer, Scalar, Status, stamp
 from skillvault.sessions import transcripts
 
-_HEX = 10
-_TEXTS = ("status", "observed_by", "summary", "evidence", "lesson", "domain", "agent", "batch")
+_DIGEST_DIGITS = 10
+_TEXT_KEYS = ("status", "observed_by", "summary", "evidence", "lesson", "domain", "agent", "batch")
 
 
 class Closing(Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
     }
     content = {key: value for key, value in values.items() if value is not None and value != {}}
     data = json.dumps(content, ensure_ascii=False).encode(errors="replace")
-    return f"result-{hashlib.sha256(data).hexdigest()[:_HEX]}.json", data
+    return f"result-{hashlib.sha256(data).hexdigest()[:_DIGEST_DIGITS]}.json", data
 
 
 def _status_of_score(score: Any) -> Status | None:
@@ -91,7 +91,7 @@ def make_closing(**values: Any) -> Closing:
 
     TypeError for a value of another type, UsageError for an unknown status.
     """
-    for key in _TEXTS:
+    for key in _TEXT_KEYS:
         if not isinstance(values.get(key), str | None):
             raise TypeError(f"{key} is a {type(values[key]).__name__}; pass a text")
     status = values.get("status")
@@ -126,10 +126,7 @@ def files_of_results(
 ) -> list[tuple[str, bytes]]:
     """Convert results to files for the inbox: outcomes, or ends of a `decision`."""
     if decision is None:
-        return [
-            (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())
-            for name, result in results
-        ]
+        return transcripts.as_files(results)
     ends = (replace(closing_of(result, "tests"), domain=domain) for _, result in results)
     return [closing_file(decision, end, now) for end in ends]
 

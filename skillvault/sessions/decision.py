@@ -21,57 +21,6 @@ from skillvault.model.records import OBSERVERS, Observer, Outcome, Scalar, Statu
 from skillvault.model.text.html_table import html_table
 from skillvault.sessions import transcripts
 
-
-def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
-    """Return (file name, bytes) of an outcome; BadInputError for values that are not JSON."""
-    values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
-    try:
-        text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
-        return "outcome.json", text.encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise BadInputError(
-            f"the outcome contains what JSON cannot hold ({error}); use texts, finite numbers, "
-            "true, false, lists and mappings",
-            code="not-json",
-        ) from None
-
-
-def outcome_of_use(skill: str, domain: str, at: datetime, *, success: bool) -> dict[str, Any]:
-    """Return the outcome of a task about which only the applied skill is known."""
-    return {
-        "domain": domain,
-        "occurred_at": stamp(at),
-        "decision": {"id": token_hex(_ID_BYTES), "action": "apply-skill", "target": skill},
-        "result": {"status": "success" if success else "failure"},
-        "applied": [skill],
-    }
-
-
-def outcome_of_failure(
-    deed: str, reason: str, domain: str, at: datetime, *, remedy: str = ""
-) -> dict[str, Any]:
-    """Return the outcome of a deed that failed; the `remedy` worked instead."""
-    action = action_of_deed(deed)
-    decision = {"action": action, "target": target_of(deed, {}, action=action), "reasoning": deed}
-    lesson = {"do": remedy, "evidence": reason}
-    return {
-        "domain": domain,
-        "occurred_at": stamp(at),
-        "decision": transcripts.drop_empty(decision),
-        "result": {"status": "failure", "summary": reason, "observed_by": "person"},
-        **({"lesson": lesson} if remedy else {}),
-    }
-
-
-def _as_text(value: object) -> str:
-    """Convert a time or a path; TypeError for any other value."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, PurePath):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} is not a value of JSON")
-
-
 _ID_BYTES = 6
 
 
@@ -207,3 +156,56 @@ def carry_out(
         raise
     else:
         record(decision.outcome(clock()), clock())
+
+
+# ── outcomes for the inbox ───────────────────────────────────────────────────────────
+
+
+def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
+    """Return (file name, bytes) of an outcome; BadInputError for values that are not JSON."""
+    values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
+    try:
+        text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
+        return "outcome.json", text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadInputError(
+            f"the outcome contains what JSON cannot hold ({error}); use texts, finite numbers, "
+            "true, false, lists and mappings",
+            code="not-json",
+        ) from None
+
+
+def _as_text(value: object) -> str:
+    """Convert a time or a path; TypeError for any other value."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is not a value of JSON")
+
+
+def outcome_of_use(skill: str, domain: str, at: datetime, *, success: bool) -> dict[str, Any]:
+    """Return the outcome of a task about which only the applied skill is known."""
+    return {
+        "domain": domain,
+        "occurred_at": stamp(at),
+        "decision": {"id": token_hex(_ID_BYTES), "action": "apply-skill", "target": skill},
+        "result": {"status": "success" if success else "failure"},
+        "applied": [skill],
+    }
+
+
+def outcome_of_failure(
+    deed: str, reason: str, domain: str, at: datetime, *, remedy: str = ""
+) -> dict[str, Any]:
+    """Return the outcome of a deed that failed; the `remedy` worked instead."""
+    action = action_of_deed(deed)
+    decision = {"action": action, "target": target_of(deed, {}, action=action), "reasoning": deed}
+    lesson = {"do": remedy, "evidence": reason}
+    return {
+        "domain": domain,
+        "occurred_at": stamp(at),
+        "decision": transcripts.drop_empty(decision),
+        "result": {"status": "failure", "summary": reason, "observed_by": "person"},
+        **({"lesson": lesson} if remedy else {}),
+    }

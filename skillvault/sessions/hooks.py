@@ -46,19 +46,19 @@ if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
 
 MAX_ANSWER = 8000  # the most characters that a hook prints
-_TASK = 8000  # the most characters of a prompt that are read
-_BUDGET = 1700  # the most tokens of a recommendation, which fit into `MAX_ANSWER`
-_RULES_BUDGET = _BUDGET // 4  # the most tokens of the rules beside a recommendation
-_OUTPUT = 16 * 1024  # the most characters of the end of an output
-_ARGUMENT = 2000  # the most characters of a tool's argument
-_TRANSCRIPT = 8 * 1024 * 1024  # the most bytes of a transcript that are read for one prompt
-_LINE = 60  # the most tokens of a skill in a briefing
+_MAX_PROMPT = 8000  # the most characters of a prompt that are read
+_MAX_TOKENS = 1700  # the most tokens of a recommendation, which fit into `MAX_ANSWER`
+_RULES_TOKENS = _MAX_TOKENS // 4  # the most tokens of the rules beside a recommendation
+_MAX_OUTPUT = 16 * 1024  # the most characters of the end of an output
+_MAX_ARGUMENT_LENGTH = 2000  # the most characters of a tool's argument
+_MAX_TRANSCRIPT_BYTES = 8 << 20  # of a transcript that are read for one prompt
+_MAX_LINE_TOKENS = 60  # the most tokens of a skill in a briefing
 _WRITE_TIME = timedelta(minutes=1)  # an older unreadable file is not a call
-_EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
-_SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
-_READS = frozenset({"Read", "Skill"})
+_EDIT_TOOLS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
+_SHELL_TOOLS = frozenset("Bash exec_command local_shell shell shell_command".split())
+_READ_TOOLS = frozenset({"Read", "Skill"})
 _BRIEFED = ("strategy", "guide", "warning", "evolved")
-_CONTINUED = frozenset({"resume", "fork"})  # the agent still has the earlier texts
+_CONTINUING_SOURCES = frozenset({"resume", "fork"})  # the agent still has the earlier texts
 _INTERRUPTED = BadInputError(
     "notes of an agent's session: handing them in was cut off; read them, then drop them",
     code="cut-off",
@@ -106,11 +106,7 @@ class Hooks:
 
     def __init__(self, vault: HookVault, client: HookClient, now: datetime) -> None:
         self._vault = vault
-        self._client = client.name
-        self._domain = client.domain
-        self._links = client.links
-        self._is_attended = client.is_attended
-        self._process = client.process
+        self._client = client
         self._now = now
         self._unknown_version: str | None = None  # None while no transcript was read
         self._folder = vault.store.git.dirs()[0] / "skillvault"
@@ -128,13 +124,13 @@ class Hooks:
         self._collect_calls()
         text = self._answer_once(event, payload, handlers[event])
         if event not in ("PostToolUse", "PostToolUseFailure"):
-            activity = journal.activity_of(self._folder, self._client)
+            activity = journal.activity_of(self._folder, self._client.name)
             if text and event == "UserPromptSubmit":
                 activity = replace(activity, shown_at=self._now)
             if self._unknown_version is not None:
                 activity = replace(activity, unknown_version=self._unknown_version)
             activity = replace(activity, event=event, at=self._now)
-            journal.write_activity(self._folder, self._client, activity)
+            journal.write_activity(self._folder, self._client.name, activity)
         return text
 
     def _answer_once(self, event: str, payload: Payload, handler: Callable[[Payload], str]) -> str:
@@ -143,7 +139,7 @@ class Hooks:
         if not key:
             return handler(payload)
         notes = self._notes(payload)
-        if not notes.claim(key, self._process):
+        if not notes.claim(key, self._client.process):
             return ""
         text = handler(payload)
         notes.settle(key)
@@ -167,25 +163,25 @@ class Hooks:
     def _open_session(self, payload: Payload) -> str:
         journal.calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._submit_abandoned()
-        if payload.source in _CONTINUED:
+        if payload.source in _CONTINUING_SOURCES:
             self._notes(payload).restore()
-        if self._links is not None:
-            self._vault.export(self._client, self._links, self._domain_of(payload))
+        if self._client.links is not None:
+            self._vault.export(self._client.name, self._client.links, self._domain_of(payload))
             return ""
-        if payload.source in _CONTINUED:
+        if payload.source in _CONTINUING_SOURCES:
             return ""
         # After a compaction, the held-out skills of earlier prompts must stay hidden.
         notes = self._notes(payload)
         earlier_prompts = self._history(notes).prompts
         hold_outs = frozenset(name for prompt in earlier_prompts for name in prompt.note.held_out)
-        text, names = self._briefing(self._domain_of(payload), payload.session, hold_outs)
-        all_rules = self._rules(payload)
+        text, names = self._brief_agent(self._domain_of(payload), payload.session, hold_outs)
+        all_rules = self._all_rules(payload)
         note = journal.SessionNote(session=payload.session, briefed=names, rules=all_rules.keys)
         notes.append(note)
-        rules_text = all_rules.fit(_RULES_BUDGET).prompt_text if self._hook_rules.briefing else ""
+        rules_text = all_rules.fit(_RULES_TOKENS).prompt_text if self._hook_rules.briefing else ""
         return "\n".join(filter(None, [text, rules_text and render.element("learned", rules_text)]))
 
-    def _briefing(
+    def _brief_agent(
         self, domain: str, session: str, hold_outs: Collection[str]
     ) -> tuple[str, list[str]]:
         """Return a line for each strategy, guide and warning of a domain, and their names.
@@ -201,10 +197,10 @@ class Hooks:
                 f"For an agent to answer: {pluralize(count, 'question')}; `skillvault ask --next`."
             )
             budget_left -= count_tokens(lines[-1])
-        for name, description in self._lessons(domain) if budget else ():
+        for name, description in self._skills_to_brief(domain) if budget else ():
             if name in hold_outs or description != disclosure.without_names(description, hold_outs):
                 continue
-            line = f"- {name}: {trim_to_tokens(description, _LINE)}"
+            line = f"- {name}: {trim_to_tokens(description, _MAX_LINE_TOKENS)}"
             budget_left -= count_tokens(line) + 1
             if budget_left < 0:
                 break
@@ -214,7 +210,7 @@ class Hooks:
             return "", []
         return render.element("learned", render.inert_body("\n".join(lines))), names
 
-    def _lessons(self, domain: str) -> Iterator[tuple[str, str]]:
+    def _skills_to_brief(self, domain: str) -> Iterator[tuple[str, str]]:
         """Yield (name, description) of the domain's own skills, the strategy first."""
         skills = self._vault.shelf().live(domain)
         lessons = [skill for skill in skills if skill.kind in _BRIEFED and skill.domain == domain]
@@ -226,36 +222,36 @@ class Hooks:
     # ── a prompt ─────────────────────────────────────────────────────────────────────
 
     def _advise(self, payload: Payload) -> str:
-        text = cut_between_words(payload.prompt, _TASK).encode(errors="replace").decode()
+        text = cut_between_words(payload.prompt, _MAX_PROMPT).encode(errors="replace").decode()
         if not text.strip():
             return ""
         notes = self._notes(payload)
         history = self._history(notes)
-        if history.prompts and self._is_attended is not False:
+        if history.prompts and self._client.is_attended is not False:
             self._close_prompt(history.prompts[-1], text)
         note = journal.PromptNote(
             id=payload.prompt_id or f"{payload.session}-{len(history.prompts) + 1}",
             session=payload.session,
-            client=self._client,
+            client=self._client.name,
             domain=self._domain_of(payload),
             text=text,
             at=self._now,
             cwd=str(payload.cwd) if payload.cwd else None,
             transcript=str(payload.transcript) if payload.transcript else None,
             position=_size_of(payload.transcript),
-            attended=self._is_attended,
+            attended=self._client.is_attended,
         )
         recommendation = ""
         # A prompt that only continues a task needs no new recommendation.
         is_continuation = bool(history.prompts) and history.prompts[-1].has_continuation(text)
-        if self._links is None and not is_continuation:
+        if self._client.links is None and not is_continuation:
             if history.read_skills is None:  # no note about the start: assume that all was read
                 history.read_skills = [skill.name for skill in self._vault.shelf().live()]
                 notes.append(
                     journal.SessionNote(
                         session=payload.session,
                         briefed=history.read_skills,
-                        rules=self._rules(payload).keys,
+                        rules=self._all_rules(payload).keys,
                     )
                 )
             advice = self._recommend(payload, note, history)
@@ -274,32 +270,32 @@ class Hooks:
         """
         learned = self._select_rules(payload, note.text, history.known_texts)
         budget = self._vault.store.head().policy.recommend.budget
-        budget_left = _BUDGET - count_tokens(learned.prompt_text)
+        budget_left = _MAX_TOKENS - count_tokens(learned.prompt_text)
         query = Query(
             domain=note.domain,
             budget=budget_left if budget is None else min(budget_left, budget),
             seen=tuple(history.read_skills or ()),
             strategy="hybrid",
             decision=note.id,
-            agent=self._client,
+            agent=self._client.name,
             day=f"{self._now:%Y-%m-%d}",
         )
         render.check_recordable(query, note.text)
-        answer = self._vault.shelf().recommend(query, note.text)
-        if answer.near_domain:
+        selection = self._vault.shelf().recommend(query, note.text)
+        if selection.near_domain:
             return None
-        receipt = render.record(answer, query, self._now, note.text)
-        answer = history.known_texts.without_repeats(answer)
+        receipt = render.record(selection, query, self._now, note.text)
+        selection = history.known_texts.without_repeats(selection)
         knows_instruction = history.known_texts.has_any
-        skills_text = render.prompt(answer, knows_instruction=knows_instruction)
+        skills_text = render.prompt(selection, knows_instruction=knows_instruction)
         text = frame_learned(skills_text, learned, knows_instruction=knows_instruction)
         return text, replace(
             note,
-            shown=[skill_note(skill) for skill in answer.recommended],
-            facts=[f"{fact.id} {fact.blob}" for fact in answer.facts],
+            shown=[skill_note(skill) for skill in selection.recommended],
+            facts=[f"{fact.id} {fact.blob}" for fact in selection.facts],
             rules=learned.keys,
             receipt=receipt,
-            held_out=[skill.name for skill in answer.withheld if skill.reason == "held-out"],
+            held_out=[skill.name for skill in selection.withheld if skill.reason == "held-out"],
         )
 
     def _select_rules(self, payload: Payload, text: str, known_texts: KnownTexts) -> LearnedText:
@@ -307,12 +303,12 @@ class Hooks:
 
         A session gets each rule once.
         """
-        rules = self._rules(payload).without(known_texts.rules)
+        rules = self._all_rules(payload).without(known_texts.rules)
         briefed_rules = known_texts.briefed_rules
         new_rules = LearnedText() if briefed_rules is None else rules.without(briefed_rules)
-        return rules.matching(text).join(new_rules).fit(_RULES_BUDGET)
+        return rules.matching(text).join(new_rules).fit(_RULES_TOKENS)
 
-    def _rules(self, payload: Payload) -> LearnedText:
+    def _all_rules(self, payload: Payload) -> LearnedText:
         """Return all rules and patterns for the repository of a session."""
         repository = transcripts.repository_of(str(payload.cwd or Path.cwd()))
         return learned_text(self._vault.store, repository, is_whole=True).text
@@ -321,19 +317,19 @@ class Hooks:
 
     def _note_call(self, payload: Payload, called_at: datetime | None = None) -> str:
         """Note a tool call that may be evidence for the result of the prompt."""
-        is_shell = payload.tool in _SHELLS
-        is_noted = is_shell or payload.tool in _EDITS or payload.tool in _READS
+        is_shell = payload.tool in _SHELL_TOOLS
+        is_noted = is_shell or payload.tool in _EDIT_TOOLS or payload.tool in _READ_TOOLS
         if payload.runs_in_background or not is_noted:
             return ""
         arguments = {
-            key: cut_between_words(value, _ARGUMENT) if isinstance(value, str) else value
+            key: cut_between_words(value, _MAX_ARGUMENT_LENGTH) if isinstance(value, str) else value
             for key, value in payload.arguments.items()
             if key in ("command", "cmd", "file_path", "path", "skill", "args")
         }
         output = ""
         if is_shell:
-            output = payload.output[-_OUTPUT:]
-            output = output if len(payload.output) <= _OUTPUT else output.partition("\n")[2]
+            output = payload.output[-_MAX_OUTPUT:]
+            output = output if len(payload.output) <= _MAX_OUTPUT else output.partition("\n")[2]
         call = journal.CallNote(
             id=payload.tool_id,
             tool=payload.tool,
@@ -362,19 +358,19 @@ class Hooks:
         current = matches[-1] if matches else None
         if current is None or not current.calls:  # the agent only talked
             return ""
-        last_message = cut_between_words(payload.last_message, _TASK)
+        last_message = cut_between_words(payload.last_message, _MAX_PROMPT)
         notes.append(journal.WordNote(text=last_message, at=self._now))
         current.last_words, current.said_at = last_message, self._now
         outcome = self._current_outcome(current)
         if outcome is None or "observed_by" not in outcome["result"]:
             return ""
-        may_send_back = self._hook_rules.insist and self._is_attended
-        key = f"sent back {current.note.id}"
-        result = outcome["result"]
+        result, key = outcome["result"], f"sent back {current.note.id}"
         has_failed = result["status"] == "failure"
         is_false_claim = has_failed and reasoning.claims_success(result.get("claim", ""))
+        insists = self._hook_rules.insist and self._client.is_attended
         is_first_stop = not payload.is_stop_hook_active
-        if may_send_back and is_false_claim and is_first_stop and notes.claim(key, self._process):
+        sends_back = insists and is_false_claim and is_first_stop
+        if sends_back and notes.claim(key, self._client.process):
             notes.settle(key)
             summary = result.get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
@@ -385,13 +381,13 @@ class Hooks:
     # ── a session ends ───────────────────────────────────────────────────────────────
 
     def _end_session(self, payload: Payload) -> str:
-        session = self._notes(payload)
-        notes, damage = journal.read_notes(session.path)
-        self._submit_open_prompts(notes, self._submit)
+        notes = self._notes(payload)
+        entries, damage = journal.read_notes(notes.path)
+        self._submit_open_prompts(entries, self._submit)
         if damage is None:
-            session.close()  # `claude --continue` may go on with its last task
+            notes.close()  # `claude --continue` may go on with its last task
         else:
-            self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
+            self._vault.inbox.quarantine.take_notes(notes.path, damage, self._now)
         self._vault.ask()
         return ""
 
@@ -403,10 +399,10 @@ class Hooks:
         journal.remove_ended_notes(self._folder)
         quarantine = self._vault.inbox.quarantine
         for path in journal.abandoned_notes(self._folder):
-            notes, damage = journal.read_notes(path)
+            entries, damage = journal.read_notes(path)
             quarantined_file = quarantine.take_notes(path, damage or _INTERRUPTED, self._now)
             try:
-                self._submit_open_prompts(notes, self._drop_outcome)
+                self._submit_open_prompts(entries, self._drop_outcome)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
                 shutil.move(quarantined_file, path)
                 quarantine.remove(quarantined_file.name)
@@ -428,7 +424,7 @@ class Hooks:
             if outcome is not None:
                 submit(prompt, outcome)
             else:
-                self._drop([*_receipt_file(prompt)])
+                self._drop_files([*_receipt_file(prompt)])
 
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
@@ -441,7 +437,7 @@ class Hooks:
         is_rejection = reaction.is_correction or reaction.status == "failure"
         if not is_rejection and (prompt.digest or reaction.status is None):
             return
-        prompt.next_words, prompt.next_attended = next_words, self._is_attended
+        prompt.next_words, prompt.next_attended = next_words, self._client.is_attended
         outcome = self._current_outcome(prompt)
         if outcome is not None and {"observed_by", "next_words"} & outcome["result"].keys():
             self._submit(prompt, outcome)
@@ -469,10 +465,10 @@ class Hooks:
             recorded_outcomes = self._vault.store.head().outcomes
             is_news = known_runs.KnownRuns().is_news(outcome, recorded_outcomes, "local")
             files = arrival.attest_files(git_dir, [(name, data)]) if is_news else ()
-            self._drop([*receipts, *files])
+            self._drop_files([*receipts, *files])
         return digest
 
-    def _drop(self, files: Iterable[tuple[str, bytes]]) -> None:
+    def _drop_files(self, files: Iterable[tuple[str, bytes]]) -> None:
         with pause_on_disk_errors():
             list(self._vault.inbox.drop(files))
 
@@ -504,16 +500,16 @@ class Hooks:
 
     # ── notes and policy ─────────────────────────────────────────────────────────────
 
-    def _history(self, session: SessionNotes) -> SessionHistory:
+    def _history(self, notes: SessionNotes) -> SessionHistory:
         """Read the notes of a session; a file that cannot be read is quarantined."""
-        notes, damage = journal.read_notes(session.path)
+        entries, damage = journal.read_notes(notes.path)
         if damage is not None and damage.line is None:
-            self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
-        return build_history(notes)
+            self._vault.inbox.quarantine.take_notes(notes.path, damage, self._now)
+        return build_history(entries)
 
     def _domain_of(self, payload: Payload) -> str:
         folder = payload.cwd or Path.cwd()
-        return domain_of(folder, self._hook_rules.domains, self._domain)
+        return domain_of(folder, self._hook_rules.domains, self._client.domain)
 
     @property
     def _hook_rules(self) -> "HookPolicy":
@@ -558,7 +554,7 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
     """Yield the events of a prompt from its transcript; none if the file cannot be read."""
     note = prompt.note
     path = Path(note.transcript) if note.transcript else None
-    if path is None or not 0 <= _size_of(path) - note.position <= _TRANSCRIPT:
+    if path is None or not 0 <= _size_of(path) - note.position <= _MAX_TRANSCRIPT_BYTES:
         return
     has_begun = False
     try:

@@ -13,12 +13,16 @@ from typing import Any
 
 from msgspec import Struct
 
+from skillvault.model import codec
 from skillvault.model.decision_outcomes import observer_rank
 from skillvault.model.records import Observer, Outcome, Status, Trust, Via
 from skillvault.vault.index.outcomes import Outcomes
 
-_SEPARATOR, _HEX = "-", 8  # between the message id and the digest of an event id; its digits
-_DELAY = timedelta(seconds=10)  # the longest time between a prompt and its hook
+_SEPARATOR, _DIGEST_DIGITS = (
+    "-",
+    8,
+)  # between the message id and the digest of an event id; its digits
+_MAX_DELAY = timedelta(seconds=10)  # the longest time between a prompt and its hook
 
 
 class KnownRun(Struct, frozen=True, kw_only=True):
@@ -46,7 +50,7 @@ class KnownRun(Struct, frozen=True, kw_only=True):
             and self.session == other.session
             and self.made_at is not None
             and other.made_at is not None
-            and abs(self.made_at - other.made_at) <= _DELAY
+            and abs(self.made_at - other.made_at) <= _MAX_DELAY
         )
 
     def covers(self, other: "KnownRun") -> bool:
@@ -59,10 +63,7 @@ class KnownRun(Struct, frozen=True, kw_only=True):
             return True
         if not is_other_observed:
             return is_observed
-        ranks = (
-            observer_rank(self.observer, self.via),
-            observer_rank(other.observer, other.via),
-        )
+        ranks = (observer_rank(self.observer, self.via), observer_rank(other.observer, other.via))
         return other.ended_at < self.ended_at and ranks[0] >= ranks[1]
 
 
@@ -79,7 +80,7 @@ class KnownRuns:
         imported_runs = self._runs.setdefault(run.message, [])
         agent = outcome["source"]["agent"]
         recorded_runs = [
-            _recorded_run(candidate)
+            _run_of(codec.outcome_values(candidate))
             for candidate in self._find_candidates(run, vault_outcomes, trust)
             if (candidate.trust, candidate.source.agent) == (trust, agent)
         ]
@@ -105,7 +106,7 @@ class KnownRuns:
 def with_event(outcome: Mapping[str, Any], message: str) -> dict[str, Any]:
     """Add an event id to an outcome: its message id and a digest of its content."""
     text = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
-    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:_HEX]
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:_DIGEST_DIGITS]
     return {"event_id": f"{message}{_SEPARATOR}{digest}", **outcome} if message else dict(outcome)
 
 
@@ -113,35 +114,13 @@ def _run_of(outcome: Mapping[str, Any]) -> KnownRun:
     decision, result = outcome["decision"], outcome["result"]
     made_at = decision.get("made_at")
     return KnownRun(
-        message=_message_of(outcome.get("event_id")),
+        message=outcome.get("event_id", "").rpartition(_SEPARATOR)[0],
         decision=decision.get("id"),
         session=outcome["source"].get("session"),
-        task=_plain_text(decision["task"]),
+        task=" ".join(decision.get("task", "").split()),
         made_at=datetime.fromisoformat(made_at) if made_at else None,
         status=result["status"],
         observer=result.get("observed_by", "agent"),
         via=result.get("via"),
         ended_at=datetime.fromisoformat(outcome["occurred_at"]),
     )
-
-
-def _recorded_run(outcome: Outcome) -> KnownRun:
-    return KnownRun(
-        message=_message_of(outcome.event_id),
-        decision=outcome.decision.id,
-        session=outcome.source.session,
-        task=_plain_text(outcome.decision.task or ""),
-        made_at=outcome.decision.made_at,
-        status=outcome.result.status,
-        observer=outcome.observer,
-        via=outcome.result.via,
-        ended_at=outcome.occurred_at,
-    )
-
-
-def _message_of(event: str | None) -> str:
-    return (event or "").rpartition(_SEPARATOR)[0]
-
-
-def _plain_text(task: str) -> str:
-    return " ".join(task.split())

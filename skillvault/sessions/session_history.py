@@ -14,7 +14,7 @@ from skillvault.exchange.transcripts import subjects
 if TYPE_CHECKING:
     from skillvault.learning.recommend.recommend import Selection, ServedSkill
 
-_HEX = 8  # digits of the digest of a line
+_DIGEST_DIGITS = 8  # digits of the digest of a line
 
 
 class SessionPrompt(Struct):
@@ -75,13 +75,13 @@ class KnownTexts(Struct):
             blob = known_skill.blob if known_skill and is_same else skill.blob
             self.skills[skill.name] = journal.ShownSkill(skill.name, blob, lines | skill.lines)
 
-    def without_repeats(self, answer: "Selection") -> "Selection":
-        """Return an answer without known facts; a known skill is only named."""
-        skills = tuple(self._unread(skill) for skill in answer.recommended)
-        facts = tuple(fact for fact in answer.facts if f"{fact.id} {fact.blob}" not in self.facts)
-        return replace(answer, recommended=skills, facts=facts)
+    def without_repeats(self, selection: "Selection") -> "Selection":
+        """Return a selection without known facts; a known skill is only named."""
+        skills = tuple(map(self._without_read_lines, selection.recommended))
+        new_facts = (f for f in selection.facts if f"{f.id} {f.blob}" not in self.facts)
+        return replace(selection, recommended=skills, facts=tuple(new_facts))
 
-    def _unread(self, skill: "ServedSkill") -> "ServedSkill":
+    def _without_read_lines(self, skill: "ServedSkill") -> "ServedSkill":
         """Return a skill with the lines of its text that the agent has not read."""
         known_skill = self.skills.get(skill.name)
         if known_skill is None or not known_skill.blob or known_skill.blob != skill.blob:
@@ -158,4 +158,4 @@ def _lines_of(skill: "ServedSkill") -> list[str]:
 
 
 def _line_digest(line: str) -> str:
-    return hashlib.sha256(line.encode()).hexdigest()[:_HEX]
+    return hashlib.sha256(line.encode()).hexdigest()[:_DIGEST_DIGITS]

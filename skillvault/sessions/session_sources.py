@@ -16,14 +16,14 @@ from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import Outcome, Ref, Trust, stamp
 from skillvault.model.text.text import join_items, shorten
+from skillvault.sessions.transcripts import CODING
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.redact import redact_text
 from skillvault.vault.index.snapshot import Topics
 
-CODING = "coding"  # the default domain of a transcript
-_MOST = 100  # the most failures of a session, and the most successes
-_TEXT = 1000  # characters of each text
-_ENDINGS = (".yaml", ".yml", ".json", ".md")
+_MAX_ENTRIES = 100  # the most failures of a session, and the most successes
+_MAX_TEXT_LENGTH = 1000  # characters of each text
+_SESSION_FILE_ENDINGS = (".yaml", ".yml", ".json", ".md")
 _TRUSTS: tuple[Trust, ...] = ("local", "untrusted")
 
 
@@ -46,7 +46,7 @@ def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
     path = Path(text)
     if path.is_file():
         domain = domain or head.only_domain
-        if path.suffix in _ENDINGS:
+        if path.suffix in _SESSION_FILE_ENDINGS:
             return _read_file(path, domain)
         transcript = Transcript(path)
         values = session_of(transcript, domain or CODING, redact_text)
@@ -111,8 +111,8 @@ def _session_values(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     failures = [
         {
             "lemma": _lemma(outcome),
-            "reason": shorten(describe_cause(outcome) or outcome.result.summary, _TEXT),
-            "attempt": shorten(outcome.decision.reasoning, _TEXT),
+            "reason": shorten(describe_cause(outcome) or outcome.result.summary, _MAX_TEXT_LENGTH),
+            "attempt": shorten(outcome.decision.reasoning, _MAX_TEXT_LENGTH),
         }
         for outcome in outcomes
         if outcome.result.status == "failure"
@@ -120,7 +120,7 @@ def _session_values(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     successes = [
         {
             "lemma": _lemma(outcome),
-            "text": shorten(outcome.decision.reasoning or outcome.result.summary, _TEXT),
+            "text": shorten(outcome.decision.reasoning or outcome.result.summary, _MAX_TEXT_LENGTH),
         }
         for outcome in outcomes
         if outcome.result.status == "success"
@@ -131,14 +131,14 @@ def _session_values(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "domain": last_outcome.domain,
         "ended_at": stamp(last_outcome.occurred_at),
         "agent": last_outcome.source.agent,
-        "failures": failures[:_MOST],
-        "successes": successes[:_MOST],
+        "failures": failures[:_MAX_ENTRIES],
+        "successes": successes[:_MAX_ENTRIES],
     }
 
 
 def _lemma(outcome: Outcome) -> str:
     decision = outcome.decision
-    return shorten(" on ".join(filter(None, (decision.action, decision.target))), _TEXT)
+    return shorten(" on ".join(filter(None, (decision.action, decision.target))), _MAX_TEXT_LENGTH)
 
 
 def _session_source(session_values: Mapping[str, Any]) -> SessionSource:

@@ -1,7 +1,8 @@
 """Convert transcripts of agents' clients to outcomes, one outcome for each prompt.
 
-Only independent evidence decides the result of a prompt, the strongest first: a check that ran, a
-commit that was kept or reverted, the user's next words. Without evidence the outcome is neutral.
+Only independent evidence decides the result of a prompt (`_decide_ending`), the strongest first: a
+check that ran, a commit that was kept or reverted, the user's next words. Without evidence the
+outcome is neutral. `exchange/transcripts/` reads the files.
 """
 
 import json
@@ -38,15 +39,15 @@ from skillvault.vault.index.outcomes import Outcomes
 
 CODING = "coding"
 # For each client: the variable with its home folder, the default, the folders of transcripts.
-_HOMES = {
+_CLIENT_FOLDERS = {
     "claude-code": ("CLAUDE_CONFIG_DIR", "~/.claude", ("projects",)),
     "codex": ("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),
 }
-CLIENTS = tuple(_HOMES)
+CLIENTS = tuple(_CLIENT_FOLDERS)
 _PART_SIZE = 200  # outcomes in one commit
-_QUOTE = 500  # the most characters of a quote of the next words
-_TAIL = 64 * 1024  # bytes at the end of a transcript that are searched for its latest time
-_STAMP = re.compile(rb'"timestamp": ?"(\d{4}-\d\d-\d\dT[\d:.]+)')
+_MAX_QUOTE_LENGTH = 500  # the most characters of a quote of the next words
+_TAIL_BYTES = 64 * 1024  # bytes at the end of a transcript that are searched for its latest time
+_TIMESTAMP = re.compile(rb'"timestamp": ?"(\d{4}-\d\d-\d\dT[\d:.]+)')
 
 
 class Ending(NamedTuple):
@@ -90,36 +91,34 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
     person: str | None = None
 
 
-def transcript_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the transcripts at and below some paths, without the transcripts of subagents.
-
-    They are sorted by their end, because a resumed session begins with a copy of an earlier
-    session, and a prompt belongs to the session in which it was typed.
-    """
-    files: dict[Path, None] = {}
-    for path in paths:
-        files |= dict.fromkeys(sorted(_find_transcripts(path)) if path.is_dir() else [path])
-    return sorted(files, key=_last_stamp)
+# ── an import ────────────────────────────────────────────────────────────────────────
 
 
-def _last_stamp(path: Path) -> str:
-    """Return the latest time in the last lines of a transcript, or ""."""
-    try:
-        with open_regular(path) as file:
-            file.seek(max(0, path.stat().st_size - _TAIL))
-            return max((stamp.decode() for stamp in _STAMP.findall(file.read(_TAIL))), default="")
-    except OSError:  # the import refuses the file with a reason
-        return ""
+def record_parts(
+    options: ImportOptions,
+    files: Sequence[Path],
+    tally: ImportTally,
+    record: Callable[[list[tuple[str, bytes]]], Report],
+    on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
+) -> Report:
+    """Record the outcomes of transcripts in parts, and return one report."""
+    report = Report()
+    outcomes = outcomes_of(files, options, tally)
+    for part in iter(lambda: list(islice(outcomes, _PART_SIZE)), []):
+        if on_outcomes is not None:
+            on_outcomes([outcome for _, outcome in part])
+        report.include(record(as_files(part)))
+    report.known += tally.known
+    report.quarantined = tally.refused + report.quarantined
+    return report
 
 
-def _find_transcripts(folder: Path) -> Iterator[Path]:
-    """Yield the transcripts below a folder; skip a compressed file beside its unpacked copy."""
-    for path in folder.rglob("*.jsonl*"):
-        if path.parent.name == SUBAGENTS:
-            continue
-        is_compressed = path.name.endswith(COMPRESSED)
-        if path.suffix == ".jsonl" or (is_compressed and not path.with_suffix("").exists()):
-            yield path
+def as_files(outcomes: Iterable[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, bytes]]:
+    """Convert outcomes to files for the inbox."""
+    return [
+        (f"{name}.json", json.dumps(outcome, ensure_ascii=False).encode(errors="replace"))
+        for name, outcome in outcomes
+    ]
 
 
 def outcomes_of(
@@ -166,6 +165,43 @@ def _outcomes_of_file(
         tally.unread[kind] = tally.unread.get(kind, 0) + count
 
 
+# ── files of transcripts ─────────────────────────────────────────────────────────────
+
+
+def transcript_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the transcripts at and below some paths, without the transcripts of subagents.
+
+    They are sorted by their end, because a resumed session begins with a copy of an earlier
+    session, and a prompt belongs to the session in which it was typed.
+    """
+    files: dict[Path, None] = {}
+    for path in paths:
+        files |= dict.fromkeys(sorted(_find_transcripts(path)) if path.is_dir() else [path])
+    return sorted(files, key=_last_stamp)
+
+
+def _last_stamp(path: Path) -> str:
+    """Return the latest time in the last lines of a transcript, or ""."""
+    try:
+        with open_regular(path) as file:
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            return max(
+                (stamp.decode() for stamp in _TIMESTAMP.findall(file.read(_TAIL_BYTES))), default=""
+            )
+    except OSError:  # the import refuses the file with a reason
+        return ""
+
+
+def _find_transcripts(folder: Path) -> Iterator[Path]:
+    """Yield the transcripts below a folder; skip a compressed file beside its unpacked copy."""
+    for path in folder.rglob("*.jsonl*"):
+        if path.parent.name == SUBAGENTS:
+            continue
+        is_compressed = path.name.endswith(COMPRESSED)
+        if path.suffix == ".jsonl" or (is_compressed and not path.with_suffix("").exists()):
+            yield path
+
+
 def is_own_transcript(path: Path) -> bool:
     """Return True for a transcript in a folder to which this user's clients write."""
     return any(path.resolve().is_relative_to(home_of(client).resolve()) for client in CLIENTS)
@@ -173,13 +209,13 @@ def is_own_transcript(path: Path) -> bool:
 
 def home_of(client: str) -> Path:
     """Return the folder in which a client keeps its settings and transcripts."""
-    variable, default, _ = _HOMES[client]
+    variable, default, _ = _CLIENT_FOLDERS[client]
     return Path(os.environ.get(variable) or default).expanduser()
 
 
 def transcript_folders(client: str) -> list[Path]:
     """Return the existing folders to which a client writes transcripts."""
-    folders = (home_of(client) / name for name in _HOMES[client][2])
+    folders = (home_of(client) / name for name in _CLIENT_FOLDERS[client][2])
     return [folder for folder in folders if folder.is_dir()]
 
 
@@ -187,6 +223,14 @@ def repository_of(folder: str) -> str | None:
     """Return the name of the repository that holds a folder, or the folder's name."""
     path = Path(folder)
     return project_of(path).name if path.is_dir() else folder_name(folder)
+
+
+def file_stem(session: str) -> str:
+    """Return the prefix of the file names of a session's outcomes."""
+    return slug(session, limit=40) or "session"
+
+
+# ── the outcome of a prompt ──────────────────────────────────────────────────────────
 
 
 def outcome_of_prompt(
@@ -199,14 +243,14 @@ def outcome_of_prompt(
         return None
     reaction = read_reaction(run.next_words, run.claim) if run.next_words else Reaction()
     is_corrected = reaction.is_correction and run.next_attended is not False
-    ending = _ending(run, header.cwd, reaction.status)
+    ending = _decide_ending(run, header.cwd, reaction.status)
     result = {
         **ending._asdict(),
         "claim": run.claim,
         "claimed": "success" if claims_success(run.claim) else None,
         "interrupted": run.is_interrupted or None,
         "next_words": quote_words(run) if is_corrected else "",
-        "done": _changes(run, header.cwd),
+        "done": _describe_changes(run, header.cwd),
     }
     return {
         "domain": options.domain or CODING,
@@ -252,7 +296,7 @@ def _decision_of(run: PromptRun) -> dict[str, Any]:
     }
 
 
-def _changes(run: PromptRun, folder: str | None) -> str:
+def _describe_changes(run: PromptRun, folder: str | None) -> str:
     """Return the calls that changed a file, each once, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
     return without_folder(words, folder) if folder else words
@@ -263,7 +307,7 @@ def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 
-def _ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
+def _decide_ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
     """Return the end of a prompt by its strongest evidence; `verdict` is the user's."""
     check = run.check
     last_check = check or next(iter(run.checks[-1:]), None)
@@ -274,7 +318,7 @@ def _ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
     # A command that fails during a review proves nothing, either.
     is_inconclusive |= run.is_command and action_of(run.text) == "review"
     if verdict == "failure":  # tests may pass although the user wanted something else
-        return _ending_by_words(verdict, run, output)
+        return _ending_of_words(verdict, run, output)
     if check is not None and (check.passed or not is_inconclusive):
         verb = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
@@ -284,54 +328,22 @@ def _ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
     if verdict is not None:
-        return _ending_by_words(verdict, run, output)
+        return _ending_of_words(verdict, run, output)
     return Ending(
         "neutral", None, f"{command} ran, and what it says is open" if last_check else "", output
     )
 
 
-def _ending_by_words(status: Status, run: PromptRun, output: str) -> Ending:
+def _ending_of_words(status: Status, run: PromptRun, output: str) -> Ending:
     return Ending(status, "person", f"{NEXT_WORDS}{quote_words(run)}", output)
 
 
 def quote_words(run: PromptRun) -> str:
     """Return the beginning of the user's next words, without secrets."""
-    return redact_text(run.next_words or "")[:_QUOTE]
+    return redact_text(run.next_words or "")[:_MAX_QUOTE_LENGTH]
 
 
 def _commits_state(run: PromptRun, folder: Path) -> str | None:
     """Return the state of a prompt's commits: "reverted" if at least one commit was."""
     states = {commit_state(folder, commit) for commit in run.commits}
     return "reverted" if "reverted" in states else "kept" if "kept" in states else None
-
-
-def file_stem(session: str) -> str:
-    """Return the prefix of the file names of a session's outcomes."""
-    return slug(session, limit=40) or "session"
-
-
-def record_parts(
-    options: ImportOptions,
-    files: Sequence[Path],
-    tally: ImportTally,
-    record: Callable[[list[tuple[str, bytes]]], Report],
-    on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
-) -> Report:
-    """Record the outcomes of transcripts in parts, and return one report."""
-    report = Report()
-    outcomes = outcomes_of(files, options, tally)
-    for part in iter(lambda: list(islice(outcomes, _PART_SIZE)), []):
-        if on_outcomes is not None:
-            on_outcomes([outcome for _, outcome in part])
-        report.include(record(as_files(part)))
-    report.known += tally.known
-    report.quarantined = tally.refused + report.quarantined
-    return report
-
-
-def as_files(outcomes: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, bytes]]:
-    """Convert outcomes to files for the inbox."""
-    return [
-        (f"{name}.json", json.dumps(outcome, ensure_ascii=False).encode(errors="replace"))
-        for name, outcome in outcomes
-    ]

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from getpass import getuser
 from pathlib import Path
-from types import FrameType
 
 from msgspec import Struct, field
 
@@ -37,12 +36,12 @@ from skillvault.vault.git.repository import Git
 from skillvault.vault.index.outcomes import Outcomes
 from skillvault.vault.setup import BRANCH
 
-_PREFIX = "skillvault-try-"
+_FOLDER_PREFIX = "skillvault-try-"
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-_ENDED = 128  # a shell adds the number of the signal that ended a command
-_SIGNS = "commit.gpgSign"
-_INDEX = "index.db*"  # not copied, because it is in use and can be built again
-_MAX_BYTES = 1 << 20  # the most bytes of a file of instructions
+_SIGNAL_EXIT_BASE = 128  # a shell adds the number of the signal that ended a command
+_SIGNING_KEY = "commit.gpgSign"
+_INDEX_FILES = "index.db*"  # not copied, because it is in use and can be built again
+_MAX_FILE_BYTES = 1 << 20  # the most bytes of a file of instructions
 # Files in which a person keeps rules for agents: those of a project, and those of each client.
 _PROJECT_FILES = (
     "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/*.md", "AGENTS.md",
@@ -50,7 +49,7 @@ _PROJECT_FILES = (
     ".github/copilot-instructions.md",
 )  # fmt: skip
 _USER_FILES = ("CLAUDE.md", "AGENTS.md", "rules/*.md", "projects/*/memory/*.md")
-_BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+#]|\d+[.)])\s)")
+_BLOCK_BREAK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+#]|\d+[.)])\s)")
 
 
 class TranscriptFolder(Struct, frozen=True):
@@ -68,9 +67,11 @@ def find_transcripts(folder: Path | None = None) -> list[TranscriptFolder]:
         for path in transcript_files([folder]):
             if (client := client_of(path)) is not None:
                 files[client].append(path)
-        return [_sort(client, folder, paths) for client, paths in files.items() if paths]
+        return [_newest_first(client, folder, paths) for client, paths in files.items() if paths]
     folders = [(client, folder) for client in CLIENTS for folder in transcript_folders(client)]
-    groups = (_sort(client, folder, transcript_files([folder])) for client, folder in folders)
+    groups = (
+        _newest_first(client, folder, transcript_files([folder])) for client, folder in folders
+    )
     return [group for group in groups if group.files]
 
 
@@ -120,7 +121,7 @@ def _root_of(folder: Path, project: Path | None) -> Path | None:
         return None
 
 
-def _sort(client: str, folder: Path, paths: Iterable[Path]) -> TranscriptFolder:
+def _newest_first(client: str, folder: Path, paths: Iterable[Path]) -> TranscriptFolder:
     ages = {path: -path.stat().st_mtime for path in paths}
     return TranscriptFolder(client, folder, tuple(sorted(ages, key=lambda path: ages[path])))
 
@@ -135,7 +136,7 @@ def temporary_folder() -> Iterator[Path]:
     old_handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     for number, handler in old_handlers.items():
         if handler is signal.SIG_DFL:  # otherwise the signal is ignored on purpose, as by `nohup`
-            signal.signal(number, _leave)
+            signal.signal(number, lambda number, _frame: sys.exit(_SIGNAL_EXIT_BASE + number))
     folder, descriptor = _claim_folder()
     try:
         yield folder
@@ -149,14 +150,10 @@ def temporary_folder() -> Iterator[Path]:
             signal.signal(number, handler)
 
 
-def _leave(number: int, _frame: FrameType | None) -> None:
-    sys.exit(_ENDED + number)
-
-
 def _claim_folder() -> tuple[Path, int]:
     """Return a new folder and its descriptor, which is locked while the folder is in use."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
         try:
             descriptor = _open_folder(folder)
         except FileNotFoundError:  # another program removed it as a leftover
@@ -172,7 +169,7 @@ def _open_folder(folder: Path) -> int:
 
 def _remove_leftovers() -> None:
     """Remove the folders of this user that no program uses."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         try:
             if not is_private(str(folder)):
                 continue
@@ -194,7 +191,7 @@ def prepare_repository(root: Path) -> None:
     if git.committer.identity_problem(git.settings()):
         git.run("config", "--local", "user.name", getuser())
         git.run("config", "--local", "user.email", f"{getuser()}@localhost")
-    git.run("config", "--local", _SIGNS, "false")
+    git.run("config", "--local", _SIGNING_KEY, "false")
 
 
 def keep_vault(root: Path, target: Path) -> None:
@@ -207,9 +204,9 @@ def keep_vault(root: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        ignore = shutil.ignore_patterns(_INDEX)
+        ignore = shutil.ignore_patterns(_INDEX_FILES)
         shutil.copytree(root, draft, symlinks=True, dirs_exist_ok=True, ignore=ignore)
-        Git(draft).run("config", "--local", "--unset", _SIGNS)
+        Git(draft).run("config", "--local", "--unset", _SIGNING_KEY)
         draft.rename(target)
     except BaseException:
         shutil.rmtree(draft)
@@ -234,7 +231,7 @@ class InstructionFiles(Struct, dict=True):
             for folder in self._folders.get(repository, ()):
                 files += _find_files(folder, _PROJECT_FILES)
             blocks = self.blocks[repository] = [
-                terms_of(block) for file in files for block in _BLOCK.split(_read_text(file))
+                terms_of(block) for file in files for block in _BLOCK_BREAK.split(_read_text(file))
             ]
         return any(terms_of(rule) <= block for block in blocks)
 
@@ -269,6 +266,6 @@ def _find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
 def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(_MAX_BYTES).decode(errors="replace")
+            return file.read(_MAX_FILE_BYTES).decode(errors="replace")
     except OSError:  # an unreadable file has no rules
         return ""

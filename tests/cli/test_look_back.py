@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.cli.options import past_vault
 from skillvault.model.errors import UsageError
+from skillvault.vault.git.repository import check_out_past
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE
 
@@ -54,9 +54,8 @@ def test_a_day_holds_all_its_commits(changed: Vault, at: str) -> None:
 
 def test_a_look_back_leaves_nothing_behind(changed: Vault, person: Person) -> None:
     before = person.git("for-each-ref"), person.git("status", "--porcelain")
-    with past_vault(changed, "HEAD~2") as (then, _):
-        assert [skill.name for skill in then.skills()] == ["flags"]
-        place = then.root
+    with check_out_past(changed.store.git, "main", "HEAD~2") as (place, _):
+        assert [skill.name for skill in Vault.open(place).skills()] == ["flags"]
     assert not place.exists()
     assert place.is_relative_to(tempfile.gettempdir())
     assert (person.git("for-each-ref"), person.git("status", "--porcelain")) == before

@@ -1,7 +1,8 @@
 """Ask the client of the judge in the background: within a budget, and safe against kills.
 
-A child process holds the lock, and its output goes to files under the git dir. So a kill loses no
-answer, and nobody asks twice.
+`ClientCalls` chooses the questions, sends one call after another, and commits the replies. A child
+process holds the lock, and its output goes to files under the git dir. So a kill loses no answer,
+and nobody asks twice.
 """
 
 import os
@@ -43,21 +44,21 @@ from skillvault.vault.spending import Ledger
 if TYPE_CHECKING:
     from skillvault.loop.judging.questions import OpenQuestion
 
-_ROUNDS = 50  # calls of one asker at most
+_MAX_CALLS = 50  # calls of one asker at most
 _BATCH_TOKENS = 12_000  # of the questions of one call
-_MOST = 20  # questions of one call
-# Calls right after sessions, in a week: so many at first, and so many for an outcome.
+_MAX_QUESTIONS = 20  # questions of one call
+# Calls of a week right after sessions: a first number, and a number for each outcome.
 _FIRST_CALLS, _CALLS_PER_OUTCOME, _WEEK = 2, 0.25, timedelta(days=7)
-_CALLS_FOR_ALL = 4  # for lessons, verdicts and texts, and one for what may come
-_ATTEMPTS = 2  # useless replies to a question after which it is not asked again
-_NICE = 10
-_TICK = 0.05  # seconds
+_CALLS_FOR_ALL_QUESTIONS = 4  # for lessons, verdicts and texts, and one for what may come
+_MAX_ATTEMPTS = 2  # useless replies to a question after which it is not asked again
+_PRIORITY = 10  # niceness of a child
+_CHECK_SECONDS = 0.05  # between two looks at a child
 _LOGIN_SECONDS = 30.0
-_GRACE = 10.0  # seconds beyond the deadline until another asker kills an abandoned child
-# What a session of a client tells its children, and would mislead one that is none of them.
+_GRACE_SECONDS = 10.0  # seconds beyond the deadline until another asker kills an abandoned child
+# Variables of a session that surrounds this process; they would mislead the child.
 _SESSION_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR")
 _SESSION_PREFIXES = ("CLAUDE_CODE_SESSION_", "CLAUDE_CODE_MESSAGING_", "SKILLVAULT_")
-_QUIET = {
+_CLIENT_VARIABLES = {
     "CLAUDE_CODE_MAX_RETRIES": "1",
     "MAX_STRUCTURED_OUTPUT_RETRIES": "2",
     "DISABLE_AUTOUPDATER": "1",
@@ -99,18 +100,18 @@ class ClientCalls:
     ) -> None:
         self._store, self._queue, self._clock = store, queue, clock
         self._ledger = Ledger(store.ledger.path, clock)
-        self._rules: JudgePolicy = store.head().policy.judge
-        self._client = CLIENTS[self._rules.client]
-        self._home = store.git.dirs()[1] / "skillvault"
-        self._place = self._home / "client"
+        self._policy: JudgePolicy = store.head().policy.judge
+        self._client = CLIENTS[self._policy.client]
+        self._state_folder = store.git.dirs()[1] / "skillvault"
+        self._call_folder = self._state_folder / "client"
 
     def batches(self) -> list[tuple[ClientCall, QuestionBatch]]:
         """Return the next calls as they would be sent, without those that answers cause."""
         calls: list[tuple[ClientCall, QuestionBatch]] = []
         remaining = self._unanswered()
         while remaining:
-            chosen = self._choose(remaining)
-            batch = build_batch([question.asked.request for question in chosen])
+            chosen = self._select_batch(remaining)
+            batch = build_batch([question.request for question in chosen])
             calls.append((self._build_call(batch), batch))
             remaining = [question for question in remaining if question not in chosen]
         return calls
@@ -122,62 +123,64 @@ class ClientCalls:
         """
         report = ClientReport()
         self._end_abandoned()
-        with client_lock(self._home, wait) as lock:
+        with client_lock(self._state_folder, wait) as lock:
             try:
-                self._take_output(report)
+                self._take_replies(report)
                 self._commit_replies([q.matter_key for q in self._queue.open_questions()], report)
                 due_kinds = set() if when_due else {True, False}
-                while report.calls < _ROUNDS:
-                    open_now = self._unanswered()
-                    due_kinds |= self._due_kinds(open_now)
-                    due_now = [q for q in open_now if q.is_verdict in due_kinds]
+                while report.calls < _MAX_CALLS:
+                    waiting = self._unanswered()
+                    due_kinds |= self._due_kinds(waiting)
+                    due_questions = [q for q in waiting if q.is_verdict in due_kinds]
                     if not report.calls and len(due_kinds) < 2:
-                        due_now = self._after_session(open_now) or due_now
-                    if not due_now:
+                        due_questions = self._select_after_session(waiting) or due_questions
+                    if not due_questions:
                         break
                     if not report.calls:
                         self._check_login()
-                    keys = self._call(self._choose(due_now), lock, report)
+                    keys = self._send(self._select_batch(due_questions), lock, report)
                     self._commit_replies(keys, report)
             except UnavailableError as error:
                 report.stopped = str(error)
         return report
 
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock(), UTC)
-
-    # ── which questions ──────────────────────────────────────────────────────────────
+    # ── choosing questions ───────────────────────────────────────────────────────────
 
     def _unanswered(self) -> "list[OpenQuestion]":
         """Return the questions that wait and whose replies were not useless too often."""
-        failed_items = self._ledger.failed_items(_ATTEMPTS)
-        open_now = self._queue.open_questions()
-        return [question for question in open_now if question.matter_key not in failed_items]
+        failed_items = self._ledger.failed_items(_MAX_ATTEMPTS)
+        waiting = self._queue.open_questions()
+        return [question for question in waiting if question.matter_key not in failed_items]
 
-    def _due_kinds(self, open_now: "Sequence[OpenQuestion]") -> set[bool]:
-        """Return for verdicts (True) and other questions (False) if they are worth calls now.
+    def _due_kinds(self, waiting: "Sequence[OpenQuestion]") -> set[bool]:
+        """Return the kinds of questions that are worth calls now: verdicts (True), others (False).
 
-        Both are if many questions wait, or if the week's calls reach for all of a client that is
-        asked after each session; else those of which one waits for long.
+        Both kinds are due if many questions wait. For a client that is asked after each session,
+        both are due if the week's calls suffice for all. Else a kind is due if a question of it
+        waits for long.
         """
-        most = self._client.min_questions
-        is_all = self._spare_calls() >= _CALLS_FOR_ALL if most is None else len(open_now) >= most
-        longest = timedelta(days=self._client.max_wait_days)
-        old_kinds = {q.is_verdict for q in open_now if self._now() - q.place.at >= longest}
-        return {True, False} if is_all else old_kinds
+        if self._client.min_questions is None:
+            are_all_due = self._spare_calls() >= _CALLS_FOR_ALL_QUESTIONS
+        else:
+            are_all_due = len(waiting) >= self._client.min_questions
+        if are_all_due:
+            return {True, False}
+        latest_time = self._now() - timedelta(days=self._client.max_wait_days)
+        return {question.is_verdict for question in waiting if question.place.at <= latest_time}
 
-    def _after_session(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
-        """Return what is asked in one call right after a session, if few questions are worth one.
+    def _select_after_session(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
+        """Return the questions of one call right after a session: lessons, and changed guides.
 
-        That is what changes much, and what adds little to a call: the lessons, and guides that
-        changed. Without anything urgent it must leave a call for what may come. The question for a
-        guide shows its latest outcomes whole, so theirs can wait.
+        Without an urgent question, a call must be left for later sessions. A guide's question shows
+        its latest outcomes whole, so the lessons of these outcomes can wait.
         """
-        outcomes = frozenset[str]().union(*(q.told for q in open_now if q.is_urgent))
-        least = 1 if any(question.is_urgent for question in open_now) else 2
+        outcomes = frozenset[str]().union(*(q.source_ids for q in waiting if q.is_urgent))
+        least = 1 if any(question.is_urgent for question in waiting) else 2
         if self._client.min_questions is not None or self._spare_calls() < least:
             return []
-        return [q for q in open_now if q.changed > 0.0 or (q.is_lesson and q.about not in outcomes)]
+        return [
+            q for q in waiting if q.changed_share > 0.0 or (q.is_lesson and q.about not in outcomes)
+        ]
 
     def _spare_calls(self) -> float:
         """Return the calls that the trusted outcomes of a week allow, less the calls made."""
@@ -186,40 +189,43 @@ class ClientCalls:
         worth = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
         return worth - self._ledger.count_calls(_WEEK.total_seconds())
 
-    def _choose(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
+    def _select_batch(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions of the next call.
 
         Verdicts go alone, because other questions show results. If the day's budget is enough for
         all, texts come last: answers about outcomes change what texts are written from, and no text
         should be written twice. Otherwise urgent questions come first.
         """
-        if self._reaches(open_now):
-            open_now = sorted(open_now, key=lambda q: (q.text is not None, q.is_verdict))
+        if self._fits_budget(waiting):
+            waiting = sorted(waiting, key=lambda q: (q.text is not None, q.is_verdict))
         else:
-            open_now = sorted(open_now, key=lambda q: not q.is_urgent)
+            waiting = sorted(waiting, key=lambda q: not q.is_urgent)
         chosen: list[OpenQuestion] = []
-        for question in open_now:
+        for question in waiting:
             if chosen and question.is_verdict != chosen[0].is_verdict:
                 continue
             if not questions.is_independent(question, chosen):
                 continue
             candidates = [*chosen, question]
-            batch = build_batch([candidate.asked.request for candidate in candidates])
+            batch = build_batch([candidate.request for candidate in candidates])
             if chosen and batch.tokens > _BATCH_TOKENS:
                 continue
             chosen = candidates
-            if len(chosen) == _MOST:
+            if len(chosen) == _MAX_QUESTIONS:
                 break
         return chosen
 
-    def _reaches(self, open_now: "Sequence[OpenQuestion]") -> bool:
+    def _fits_budget(self, waiting: "Sequence[OpenQuestion]") -> bool:
         spent = self._ledger.spent_today()
-        tokens = sum(question.asked.request.size for question in open_now) // 4
+        tokens = sum(question.request.size for question in waiting) // 4
         calls = 2 + tokens // _BATCH_TOKENS
         return (
-            spent.calls + calls <= self._rules.client_calls_per_day
-            and spent.tokens + tokens <= self._rules.client_tokens_per_day
+            spent.calls + calls <= self._policy.client_calls_per_day
+            and spent.tokens + tokens <= self._policy.client_tokens_per_day
         )
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
 
     # ── one call ─────────────────────────────────────────────────────────────────────
 
@@ -230,7 +236,7 @@ class ClientCalls:
             raise UnavailableError(closed_reason)
         program = self._client.program
         if shutil.which(program) is None:
-            self._close(f"{program} is not on the PATH of this process")
+            self._close_circuit(f"{program} is not on the PATH of this process")
         command = self._client.login_command()
         if not command:
             return
@@ -247,22 +253,22 @@ class ClientCalls:
                     check=False,
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
-                self._close(f"`{' '.join(command)}` failed: {error}")
+                self._close_circuit(f"`{' '.join(command)}` failed: {error}")
         if result.returncode:
-            self._close(f"nobody is logged in to {program}; `{program}` logs you in")
+            self._close_circuit(f"nobody is logged in to {program}; `{program}` logs you in")
 
-    def _close(self, reason: str) -> None:
+    def _close_circuit(self, reason: str) -> None:
         self._ledger.close_circuit(reason, HOUR / 6)
         raise UnavailableError(reason)
 
     def _build_call(self, batch: QuestionBatch) -> ClientCall:
-        return self._client.build_call(batch, self._rules.client_model, self._place)
+        return self._client.build_call(batch, self._policy.client_model, self._call_folder)
 
-    def _call(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
+    def _send(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
         """Send one call, store its replies and return their keys; else UnavailableError."""
-        batch = build_batch([question.asked.request for question in chosen])
+        batch = build_batch([question.request for question in chosen])
         tokens = batch.tokens + self._client.call_tokens
-        number = self._ledger.reserve(0.0, self._rules, tokens)
+        number = self._ledger.reserve(0.0, self._policy, tokens)
         if number is None:
             raise UnavailableError("the client did not answer earlier calls")
         report.calls += 1
@@ -271,29 +277,29 @@ class ClientCalls:
         with _empty_folder() as folder:
             note = ClientCallNote(
                 call=number,
-                client=self._rules.client,
+                client=self._policy.client,
                 keys=batch.keys,
                 folder=folder,
                 started=time.time(),
                 asker=os.getpid(),
             )
             is_late = self._run_child(self._build_call(batch), note, lock)
-        self._take_output(report, is_late=is_late)
+        self._take_replies(report, is_late=is_late)
         return list(batch.keys.values())
 
     def _run_child(self, call: ClientCall, note: ClientCallNote, lock: int) -> bool:
         """Run the child to its end; return True if it was killed because it took too long."""
-        self._place.mkdir(mode=0o700, exist_ok=True)
+        self._call_folder.mkdir(mode=0o700, exist_ok=True)
         for name, text in {**call.files, "stdin": call.stdin}.items():
-            (self._place / name).write_text(text, encoding="utf-8", errors="replace")
+            (self._call_folder / name).write_text(text, encoding="utf-8", errors="replace")
         for name in ("stdout", "stderr"):
-            (self._place / name).write_bytes(b"")
+            (self._call_folder / name).write_bytes(b"")
         self._write_note(note)
         reach("client-noted")
         with (
-            (self._place / "stdin").open("rb") as stdin,
-            (self._place / "stdout").open("wb") as stdout,
-            (self._place / "stderr").open("wb") as stderr,
+            (self._call_folder / "stdin").open("rb") as stdin,
+            (self._call_folder / "stdout").open("wb") as stdout,
+            (self._call_folder / "stderr").open("wb") as stderr,
         ):
             try:
                 child = subprocess.Popen(
@@ -307,32 +313,31 @@ class ClientCalls:
                     pass_fds=(lock,),
                 )
             except OSError as error:
-                (self._place / "stderr").write_text(str(error))
+                (self._call_folder / "stderr").write_text(str(error))
                 return False
         self._write_note(msgspec.structs.replace(note, child=child.pid))
         with suppress(OSError):  # it may have ended
-            os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
+            os.setpriority(os.PRIO_PROCESS, child.pid, _PRIORITY)
         reach("client-started")
-        deadline = time.monotonic() + self._rules.client_seconds
-        while child.poll() is None and time.monotonic() < deadline and not self._is_too_long():
-            time.sleep(_TICK)
+        deadline = time.monotonic() + self._policy.client_seconds
+        while child.poll() is None and time.monotonic() < deadline:
+            if (self._call_folder / "stdout").stat().st_size > MAX_OUTPUT:
+                break
+            time.sleep(_CHECK_SECONDS)
         is_late = child.poll() is None and time.monotonic() >= deadline
         _kill_group(child.pid)
         child.wait()
         reach("client-ended")
         return is_late
 
-    def _is_too_long(self) -> bool:
-        return (self._place / "stdout").stat().st_size > MAX_OUTPUT
-
     def _write_note(self, note: ClientCallNote) -> None:
-        draft = self._place / "call.draft"
+        draft = self._call_folder / "call.draft"
         draft.write_bytes(msgspec.json.encode(note))
-        draft.replace(self._place / "call.json")
+        draft.replace(self._call_folder / "call.json")
 
     def _read_note(self) -> ClientCallNote | None:
         try:
-            data = (self._place / "call.json").read_bytes()
+            data = (self._call_folder / "call.json").read_bytes()
             return msgspec.json.decode(data, type=ClientCallNote)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
@@ -342,15 +347,15 @@ class ClientCalls:
         note = self._read_note()
         if note is None or not note.child or is_alive(note.asker):
             return
-        is_late = time.time() - note.started > self._rules.client_seconds + _GRACE
+        is_late = time.time() - note.started > self._policy.client_seconds + _GRACE_SECONDS
         if is_late and _is_running(note.child):
-            with suppress(VaultBusyError), client_lock(self._home, 0.0):
+            with suppress(VaultBusyError), client_lock(self._state_folder, 0.0):
                 return  # a child of this vault would hold the lock
             _kill_group(note.child)
 
     # ── replies ──────────────────────────────────────────────────────────────────────
 
-    def _take_output(self, report: ClientReport, *, is_late: bool = False) -> None:
+    def _take_replies(self, report: ClientReport, *, is_late: bool = False) -> None:
         """Store the replies of the last noted call; UnavailableError without replies."""
         note = self._read_note()
         if note is None:
@@ -367,7 +372,7 @@ class ClientCalls:
                 self._ledger.record_refusal(note.call)
         # Only now: until here another asker can do all of it again.
         shutil.rmtree(note.folder, ignore_errors=True)
-        shutil.rmtree(self._place)
+        shutil.rmtree(self._call_folder)
         if reason:
             raise UnavailableError(reason, tried=True)
 
@@ -390,12 +395,12 @@ class ClientCalls:
         self._ledger.record_replies(note.call, texts, AnswerCost(reply.tokens, 0.0))
 
     def _read_start(self, name: str) -> bytes:
-        with (self._place / name).open("rb") as file:
+        with (self._call_folder / name).open("rb") as file:
             return file.read(MAX_OUTPUT + 1)
 
     def _keep_fault(self, note: ClientCallNote, fault: ClientFault, *, is_late: bool) -> str:
         """Note a call without an answer, and return the reason."""
-        seconds = f"{self._rules.client_seconds:g} s (judge.client_seconds)"
+        seconds = f"{self._policy.client_seconds:g} s (judge.client_seconds)"
         late_reason = f"{CLIENTS[note.client].program} did not answer in {seconds}"
         reason = late_reason if is_late else str(fault)
         self._ledger.record_failure(
@@ -435,7 +440,7 @@ def _environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name not in _SESSION_VARIABLES and not name.startswith(_SESSION_PREFIXES)
     }
-    return variables | _QUIET
+    return variables | _CLIENT_VARIABLES
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Build the judge that the policy of a vault names, and the questions about its record.
+"""Build the judge that the policy of a vault names, and answer questions about its record.
 
 A judge knows neither git nor a vault; it gets a caller, prompts and a function that redacts.
 """
@@ -44,10 +44,10 @@ def policy_judge(
     are collected there for a batch, and none is sent.
     """
     head = store.head()
-    rules, distilling = head.policy.judge, head.policy.distill
+    policy, distilling = head.policy.judge, head.policy.distill
     if seconds is not None:
-        rules = replace(rules, deadline_seconds=seconds)
-    if rules.provider == "offline":
+        policy = replace(policy, deadline_seconds=seconds)
+    if policy.provider == "offline":
         return offline.OfflineJudge()
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
     texts = head.files.read(paths)
@@ -55,27 +55,27 @@ def policy_judge(
         paths[path]: content.decode(errors="replace") for path, content in texts.items()
     }
     prompted = questions.Questions(
-        rules,
+        policy,
         prompts.Prompts(vault_prompts, redact.redact_value),
         distilling,
-        partial(_calibration_material, store, rules.provider),
+        partial(_calibration_material, store, policy.provider),
     )
-    if rules.provider == "agent":
+    if policy.provider == "agent":
         return agent.AgentJudge(prompted, partial(_load_answer, store))
-    if rules.provider == "client":
-        model = judge_name(rules)
+    if policy.provider == "client":
+        model = judge_name(policy)
         return agent.AgentJudge(prompted, partial(_load_answer, store), "client", model)
-    caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)
+    caller = paid_calls.Caller(store.ledger, policy, unasked=unasked)
     return claude.ClaudeJudge(
         prompted, caller.ask_claude, caller.forget_reply, partial(_load_answer, store)
     )
 
 
-def judge_name(rules: JudgePolicy) -> str:
+def judge_name(policy: JudgePolicy) -> str:
     """Return the model of a judge, or the client whose default model it uses."""
-    if rules.provider == "client":
-        return rules.client_model or CLIENTS[rules.client].model or rules.client
-    return rules.model
+    if policy.provider == "client":
+        return policy.client_model or CLIENTS[policy.client].model or policy.client
+    return policy.model
 
 
 def _load_answer(store: Store, key: str) -> Answer | None:
@@ -94,7 +94,7 @@ def calibration_of(head: Topics, name: str, domain: str) -> Calibration | None:
     return calibration(evaluations, head.outcomes.get_many(e.id for e in evaluations))
 
 
-def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
+def judge_for_case(judge: Judge, case: Case, provider: str) -> Judge:
     """Return the judge of an outcome; Claude is not asked if the outcome teaches nothing.
 
     Earlier answers always count. A verdict stays blind: its question never shows the result.
@@ -111,7 +111,7 @@ def accuracy_of(judge: Judge, head: Topics) -> Accuracy | None:
     return accuracy(head.evaluations.agreements(judge.info))
 
 
-def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
+def collecting_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
     """Return a judge that collects its questions for a batch; None if it needs no batch."""
     if store.head().policy.judge.provider != "claude":
         return None
@@ -119,13 +119,13 @@ def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | Non
 
 
 @contextmanager
-def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
+def batch_questions(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
     """Collect the replies of ended batches before a run; send `unasked` questions after it."""
-    rules = run.policy.judge
-    if rules.provider != "claude":
+    policy = run.policy.judge
+    if policy.provider != "claude":
         yield
         return
-    batches = paid_calls.Batches(run.store.ledger, rules)
+    batches = paid_calls.Batches(run.store.ledger, policy)
     try:
         for batch in batches.collect():
             run.wait(f"batch {batch}", "not ended yet")

@@ -1,6 +1,6 @@
-"""Requests to a paid judge: stored replies, limits, retries, a deadline, and cheaper batches.
+"""Send requests to a paid judge: stored replies, limits, retries, a deadline, cheaper batches.
 
-A reply is paid for only once; a request over a limit waits. This module knows no SDK.
+A reply is paid for only once; a request over a limit waits. `judge/claude/wire.py` knows the SDK.
 """
 
 import random
@@ -19,14 +19,15 @@ from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.policy import JudgePolicy
 from skillvault.vault.spending import Ledger
 
-_TRIES = 3  # times that one request is sent at most
-_BACKOFF, _LONGEST_BACKOFF = 1.0, 30.0  # seconds before the second try at most, and before any
+_MAX_TRIES = 3  # times that one request is sent at most
+_FIRST_BACKOFF = 1.0  # seconds before the second try at most; doubled for each further try
+_LONGEST_BACKOFF = 30.0
 _LONGEST_WAIT = 900.0  # seconds of `retry-after` that are believed
-_CLOSED = 3600.0  # seconds to the next probe, where money or the key are the trouble
-_TURN = 0.1  # seconds until we ask again for our turn
+_CIRCUIT_SECONDS = 3600.0  # seconds to the next probe, where money or the key are the trouble
+_TURN_SECONDS = 0.1  # seconds until we ask again for our turn
 _BATCH_SIZE = 10_000  # requests of one batch; the API takes ten times as many
 _BATCH_SHARE = 0.999  # of what is left of the day's dollars, as sums are rounded
-_NO_TURN = "the service does not answer those who asked before"
+_NO_TURN_REASON = "the service does not answer those who asked before"
 
 
 class Caller:
@@ -39,14 +40,14 @@ class Caller:
     def __init__(
         self,
         ledger: Ledger,
-        rules: JudgePolicy,
+        policy: JudgePolicy,
         *,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         unasked: dict[str, JudgeRequest] | None = None,
     ) -> None:
         self._ledger = ledger
-        self._rules = rules
+        self._policy = policy
         self._now = now
         self._sleep = sleep
         self._unasked = unasked
@@ -59,23 +60,23 @@ class Caller:
         stored = self._ledger.reply(request.key)
         if stored is not None:
             return msgspec.json.decode(stored, type=PricedReply)
-        if under_way := self._ledger.batch_reason(request.key):
-            raise UnavailableError(under_way)
+        if pending_batches := self._ledger.batch_reason(request.key):
+            raise UnavailableError(pending_batches)
         if self._unasked is not None:
             self._unasked[request.key] = request
             raise UnavailableError("left to a batch")
         wire.check_ready()
-        deadline = self._now() + self._rules.deadline_seconds
-        for number in range(_TRIES):
+        deadline = self._now() + self._policy.deadline_seconds
+        for number in range(_MAX_TRIES):
             call = self._reserve(request, deadline)
             try:
-                reply = wire.send(request, self._rules, deadline - self._now())
+                reply = wire.send(request, self._policy, deadline - self._now())
             except Fault as fault:
-                is_last = number == _TRIES - 1
+                is_last = number == _MAX_TRIES - 1
                 self._sleep(self._pause(call, fault, deadline, number, is_last=is_last))
             else:
-                priced_reply = _price_reply(reply, request.model, self._rules)
-                texts = {request.key: _text(priced_reply)}
+                priced_reply = _price_reply(reply, request.model, self._policy)
+                texts = {request.key: _encode_reply(priced_reply)}
                 self._ledger.record_replies(call, texts, priced_reply.spent)
                 return priced_reply
         raise AssertionError("the last try returns or raises")
@@ -85,13 +86,13 @@ class Caller:
         self._ledger.forget_reply(request.key)
 
     def _reserve(self, request: JudgeRequest, deadline: float) -> int:
-        usd = _most_usd(request, self._rules)
+        usd = _max_usd(request, self._policy)
         while self._now() < deadline:
-            call = self._ledger.reserve(usd, self._rules)
+            call = self._ledger.reserve(usd, self._policy)
             if call is not None:
                 return call
-            self._sleep(_TURN)
-        raise UnavailableError(_NO_TURN)
+            self._sleep(_TURN_SECONDS)
+        raise UnavailableError(_NO_TURN_REASON)
 
     def _pause(
         self, call: int, fault: Fault, deadline: float, number: int, *, is_last: bool
@@ -102,9 +103,9 @@ class Caller:
             self._ledger.record_refusal(call)
             raise NoAnswerError(reason) from fault
         if fault.kind == "closed":
-            self._ledger.record_failure(call, reason, billed=False, pause=_CLOSED)
+            self._ledger.record_failure(call, reason, billed=False, pause=_CIRCUIT_SECONDS)
             raise UnavailableError(reason, tried=True) from fault
-        longest = min(_BACKOFF * 2**number, _LONGEST_BACKOFF)
+        longest = min(_FIRST_BACKOFF * 2**number, _LONGEST_BACKOFF)
         wait = random.uniform(0, longest)  # noqa: S311 (full jitter, no secret)
         if fault.wait is not None:
             wait += min(fault.wait, _LONGEST_WAIT)
@@ -122,16 +123,16 @@ class Batches:
     Replies are stored like all paid replies; the next run finds them and asks what follows.
     """
 
-    def __init__(self, ledger: Ledger, rules: JudgePolicy) -> None:
+    def __init__(self, ledger: Ledger, policy: JudgePolicy) -> None:
         self._ledger = ledger
-        self._rules = rules
+        self._policy = policy
 
     def collect(self) -> list[str]:
         """Store the replies of batches that have ended; return the ids of the running batches.
 
         Raise UnavailableError if the service cannot be asked.
         """
-        under_way: list[str] = []
+        pending_batches: list[str] = []
         for batch, models in self._ledger.batches().items():
             wire.check_ready()
             try:
@@ -139,10 +140,10 @@ class Batches:
             except Fault as fault:
                 raise UnavailableError(f"batch {batch}: {fault}") from None
             if replies is None:
-                under_way.append(batch)
+                pending_batches.append(batch)
             else:
-                self._keep(batch, models, replies)
-        return under_way
+                self._save(batch, models, replies)
+        return pending_batches
 
     def send(self, requests: Sequence[JudgeRequest]) -> tuple[str, int]:
         """Send as many requests as the day's dollars allow; return the batch and their number.
@@ -150,13 +151,13 @@ class Batches:
         Raise UnavailableError or NoAnswerError if nothing is sent.
         """
         wire.check_ready()
-        chosen, usd = self._select_terms(requests[:_BATCH_SIZE])
-        call = self._ledger.reserve(usd, self._rules)
+        chosen, usd = self._choose(requests[:_BATCH_SIZE])
+        call = self._ledger.reserve(usd, self._policy)
         if call is None:
-            raise UnavailableError(_NO_TURN)
+            raise UnavailableError(_NO_TURN_REASON)
         self._ledger.announce_batch(call, {request.key: request.model for request in chosen})
         try:
-            batch = wire.send_batch(chosen, self._rules)
+            batch = wire.send_batch(chosen, self._policy)
         except Fault as fault:
             self._ledger.record_failure(call, str(fault), billed=fault.billed)
             if not fault.billed:  # a billed one may be under way, and is not sent again
@@ -166,43 +167,43 @@ class Batches:
         self._ledger.record_batch(call, batch)
         return batch, len(chosen)
 
-    def _select_terms(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
+    def _choose(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
         """Return the first requests that today's money allows, and their highest cost."""
-        budget = self._ledger.left_usd(self._rules.usd_per_day) * _BATCH_SHARE
+        budget = self._ledger.left_usd(self._policy.usd_per_day) * _BATCH_SHARE
         chosen: list[JudgeRequest] = []
         total = 0.0
         for request in requests:
-            usd = BATCH_RATE * _most_usd(request, self._rules)
+            usd = BATCH_RATE * _max_usd(request, self._policy)
             if total + usd > budget:
                 break
             total += usd
             chosen.append(request)
         if not chosen:
             raise UnavailableError(
-                f"the day's ${self._rules.usd_per_day:g} (judge.usd_per_day) leave no room for a "
+                f"the day's ${self._policy.usd_per_day:g} (judge.usd_per_day) leave no room for a "
                 "batch; it waits for midnight UTC"
             )
         return chosen, total
 
-    def _keep(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
+    def _save(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
         priced = {
-            key: _price_reply(reply, models[key], self._rules, BATCH_RATE)
+            key: _price_reply(reply, models[key], self._policy, BATCH_RATE)
             for key, reply in replies.items()
             if key in models
         }
         total = sum((reply.spent for reply in priced.values()), AnswerCost())
-        texts = {key: _text(reply) for key, reply in priced.items()}
+        texts = {key: _encode_reply(reply) for key, reply in priced.items()}
         self._ledger.record_batch_replies(batch, texts, total)
 
 
-def _most_usd(request: JudgeRequest, rules: JudgePolicy) -> float:
-    return max_cost(rules.price(request.model), request.size, request.limit(rules))
+def _max_usd(request: JudgeRequest, policy: JudgePolicy) -> float:
+    return max_cost(policy.price(request.model), request.size, request.limit(policy))
 
 
-def _price_reply(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> PricedReply:
-    usd = share * cost(rules.price(model), reply.usage)
+def _price_reply(reply: Reply, model: str, policy: JudgePolicy, share: float = 1.0) -> PricedReply:
+    usd = share * cost(policy.price(model), reply.usage)
     return PricedReply(text=reply.text, stop=reply.stop, spent=AnswerCost(reply.usage.tokens, usd))
 
 
-def _text(reply: PricedReply) -> str:
+def _encode_reply(reply: PricedReply) -> str:
     return msgspec.json.encode(reply).decode()

@@ -1,6 +1,6 @@
 """The question queue of a vault: the next questions for an agent, its answers, dropped questions.
 
-`questions` finds the open questions; the step `answer` applies an answer.
+`questions.py` finds the open questions; the step `answer` applies an answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from skillvault.loop.run import Report, Run
 
 DEFAULT_QUESTIONS = 5  # questions of one prompt, if nobody says how many
-_TRIES = 5  # to commit answers while others write
-_LONGEST = 64 * 1024  # bytes of a reply
+_MAX_TRIES = 5  # to commit answers while others write
+_MAX_REPLY_BYTES = 64 * 1024  # bytes of a reply
 
 
 class AskedQuestion(Struct, frozen=True, kw_only=True):
@@ -98,8 +98,8 @@ class QuestionQueue:
         """Return the questions without an answer that this clone did not drop, best first."""
         file = self._dropped_file()
         dropped = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
-        open_now = self._open_questions(run or self._new_run(), untrusted=untrusted)
-        return [question for question in open_now if question.matter_key not in dropped]
+        waiting = self._open_questions(run or self._new_run(), untrusted=untrusted)
+        return [question for question in waiting if question.matter_key not in dropped]
 
     def answer(
         self,
@@ -118,8 +118,8 @@ class QuestionQueue:
         session = redact.redact_value(session)
         report: Report | None = None
         reason = ""
-        for _ in range(_TRIES):
-            records, reasons = self._records(answers, session)
+        for _ in range(_MAX_TRIES):
+            records, reasons = self._new_answers(answers, session)
             if reasons and on_refusal is None:
                 texts = [f"{key}: {reason}" for key, reason in reasons.items()]
                 raise BadInputError("; ".join(texts), code="bad-answer")
@@ -140,18 +140,18 @@ class QuestionQueue:
             reason = "; ".join(f"{item.path}: {item.reason}" for item in report.waiting)
         raise _refusal(f"not kept, answer again ({reason})")
 
-    def _records(
+    def _new_answers(
         self, answers: Sequence[AgentReply], session: str | None
     ) -> tuple[dict[str, Answer], dict[str, str]]:
         """Return the new answers by key, and the reasons of refusals by key."""
         run = self._new_run()
-        open_now = self._open_questions(run, untrusted=True)
-        by_key = {question.matter_key: question for question in open_now}
+        waiting = self._open_questions(run, untrusted=True)
+        by_key = {question.matter_key: question for question in waiting}
         records: dict[str, Answer] = {}
         reasons: dict[str, str] = {}
         for reply in answers:
             try:
-                record = self._record(run, by_key.get(reply.key), reply, session)
+                record = self._new_answer(run, by_key.get(reply.key), reply, session)
             except BadInputError as error:
                 reasons[reply.key] = error.message
             else:
@@ -160,8 +160,8 @@ class QuestionQueue:
 
     def drop_question(self, key: str) -> None:
         """Never ask a question again in this clone, and keep the offline text."""
-        open_now = self._open_questions(self._new_run(), untrusted=True)
-        if key not in {question.matter_key for question in open_now}:
+        waiting = self._open_questions(self._new_run(), untrusted=True)
+        if key not in {question.matter_key for question in waiting}:
             raise UsageError(f"{key}: no such question is open; see `skillvault ask`")
         path = self._dropped_file()
         path.parent.mkdir(exist_ok=True)
@@ -171,7 +171,7 @@ class QuestionQueue:
     def _open_questions(self, run: "Run", *, untrusted: bool) -> "list[OpenQuestion]":
         return questions.find_open_questions(run, _agent_of(run), untrusted=untrusted)
 
-    def _record(
+    def _new_answer(
         self, run: "Run", question: "OpenQuestion | None", reply: AgentReply, session: str | None
     ) -> Answer | None:
         """Return the new answer; None if the vault has it, BadInputError for a bad answer."""
@@ -192,7 +192,7 @@ class QuestionQueue:
             )
         accepted = _accept_reply(question, reply)
         author = replace(_agent_of(run).author(), tokens=reply.tokens)
-        answer = question.asked.as_answer(accepted, author)
+        answer = question.judge_question.as_answer(accepted, author)
         return judge_replies.answer_record(answer, question.place, session)
 
 
@@ -207,11 +207,13 @@ def _agent_of(run: "Run") -> "agent.AgentJudge":
 
 def _accept_reply(question: "OpenQuestion", reply: AgentReply) -> dict[str, Any]:
     text = reply.text
-    if len(text.encode(errors="replace")) > _LONGEST:
-        raise _refusal(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
+    if len(text.encode(errors="replace")) > _MAX_REPLY_BYTES:
+        raise _refusal(
+            f"longer than {_MAX_REPLY_BYTES // 1024} KiB; answer in the shape of its schema"
+        )
     candidate = replies.PricedReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
     try:
-        accepted: dict[str, Any] = question.asked.accept(candidate, final=reply.is_last)
+        accepted: dict[str, Any] = question.judge_question.accept(candidate, final=reply.is_last)
     except replies.UnusableError as error:
         raise _refusal(str(error)) from None
     return accepted
@@ -228,10 +230,10 @@ def _refusal(reason: str) -> BadInputError:
 
 
 def _asked_question(question: "OpenQuestion") -> AskedQuestion:
-    sent = question.asked.request
+    sent = question.request
     return AskedQuestion(
         key=question.matter_key,
-        kind=question.asked.topic.kind,
+        kind=question.judge_question.topic.kind,
         about=question.about,
         trust=question.place.trust,
         prompt=sent.system.strip(),

@@ -1,6 +1,7 @@
-"""Find the questions for an agent, and the texts that an answer may rewrite.
+"""Find the open questions for an agent, and the texts that an answer may rewrite.
 
-A rewritten text keeps what a person wrote.
+To change the order of the questions, see the ranks below; a rewritten text keeps what a person
+wrote.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,17 +13,17 @@ from typing import Any, NamedTuple
 from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.judge.claude.judge import ClaudeJudge
-from skillvault.judge.claude.questions import Question
+from skillvault.judge.claude.questions import JudgeRequest, Question
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.statements import calls_for_skill, digest
 from skillvault.learning.distill.skill import excerpt_of, rewording_change
 from skillvault.learning.generate import ExistingSkill
 from skillvault.learning.merge import sessions_digest
 from skillvault.learning.promote import general
-from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote import skills as pattern_rules
 from skillvault.learning.refresh import SkillRefresh
 from skillvault.loop.clock import clock
-from skillvault.loop.distill import DomainSessions
+from skillvault.loop.distill import excerpts_behind, living_skills
 from skillvault.loop.documents import decide_passage
 from skillvault.loop.evaluate import case_of
 from skillvault.loop.general import compose_general, living_general_patterns
@@ -56,7 +57,7 @@ from skillvault.model.records import Answer, Evaluation, Outcome, Ref, Skill, st
     _SURPRISE, _SEEN_FAILURE, _CONTRAST, _INSIGHT, _GUIDE, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT,
 ) = range(9)  # fmt: skip
 _RANKS = {"contrast": _CONTRAST, "agreement": _AGREEMENT, "strategy": _STRATEGY}
-_GREATLY = 0.75  # share of a guide's statements that changed since its text was written
+_URGENT_SHARE = 0.75  # share of a guide's statements that changed since its text was written
 
 
 class RewritableText(NamedTuple):
@@ -71,19 +72,19 @@ class OpenQuestion(NamedTuple):
     """A question without an answer.
 
     `about` names a skill or an outcome. `sessions` made the judged decision, so they may not
-    answer. `text` is the text that an answer rewrites, None for an evaluation. `told` names the
-    outcomes that the text is written from. `changed` is the share of its statements whose outcomes
-    no earlier answer was about.
+    answer. `text` is the text that an answer rewrites, None for an evaluation. `source_ids` names
+    the outcomes behind the text. `changed_share` is the share of its statements with outcomes
+    after the latest answer.
     """
 
-    asked: Question[Any]
+    judge_question: Question[Any]
     about: str
     rank: int
     place: AnswerPlace
     sessions: frozenset[str] = frozenset()
     text: RewritableText | None = None
-    told: frozenset[str] = frozenset()
-    changed: float = 0.0
+    source_ids: frozenset[str] = frozenset()
+    changed_share: float = 0.0
 
     @property
     def is_verdict(self) -> bool:
@@ -93,7 +94,7 @@ class OpenQuestion(NamedTuple):
     @property
     def is_urgent(self) -> bool:
         """True if the answer changes much: a surprise, a failure that a person saw, a guide."""
-        is_guide = self.rank == _GUIDE and self.changed >= _GREATLY
+        is_guide = self.rank == _GUIDE and self.changed_share >= _URGENT_SHARE
         return self.rank in (_SURPRISE, _SEEN_FAILURE) or is_guide
 
     @property
@@ -102,9 +103,14 @@ class OpenQuestion(NamedTuple):
         return self.text is None and not self.is_verdict
 
     @property
+    def request(self) -> JudgeRequest:
+        """The prompt and the schema of the question."""
+        return self.judge_question.request
+
+    @property
     def matter_key(self) -> str:
         """The key that the answer has."""
-        return self.asked.topic.question
+        return self.judge_question.topic.question
 
 
 def find_open_questions(
@@ -124,7 +130,7 @@ def find_open_questions(
             questions.setdefault(question.matter_key, question)
     return sorted(
         questions.values(),
-        key=lambda q: (q.rank, -q.changed, -q.place.at.timestamp(), q.matter_key),
+        key=lambda q: (q.rank, -q.changed_share, -q.place.at.timestamp(), q.matter_key),
     )
 
 
@@ -136,8 +142,8 @@ def is_independent(question: OpenQuestion, chosen: Sequence[OpenQuestion]) -> bo
     """
     return all(
         question.about != peer.about
-        and (question.is_verdict or question.about not in peer.told)
-        and peer.about not in question.told
+        and (question.is_verdict or question.about not in peer.source_ids)
+        and peer.about not in question.source_ids
         for peer in chosen
     )
 
@@ -172,7 +178,7 @@ def _is_about(brief: Brief, outcomes: Sequence[str]) -> bool:
 
 
 def _earliest_time(run: Run, domain: str) -> datetime:
-    now = clock(run.view, domain, run.now, run.rules) or run.now
+    now = clock(run.view, domain, run.now, run.profile) or run.now
     return now - timedelta(days=run.policy.judge.patience)
 
 
@@ -193,7 +199,7 @@ def _outcome_questions(
         sessions = frozenset(filter(None, [outcome.source.session, *witnesses]))
         yield OpenQuestion(verdict, outcome.id, _VERDICT, place, sessions)
     rank = _RANKS.get(insight.topic.kind, _INSIGHT)
-    if run.rules.is_surprise(evaluation, run.policy):
+    if run.profile.is_surprise(evaluation, run.policy):
         rank = _SURPRISE
     elif outcome.result.status == "failure" and outcome.observer == "person":
         rank = _SEEN_FAILURE
@@ -213,7 +219,9 @@ def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterat
     if isinstance(text.brief, Findings) and text.brief.kind == "guide":
         rank, changed = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
     place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
-    yield OpenQuestion(question, text.skill, rank, place, text=text, told=outcomes, changed=changed)
+    yield OpenQuestion(
+        question, text.skill, rank, place, text=text, source_ids=outcomes, changed_share=changed
+    )
 
 
 def _changed_share(run: Run, subject: str, findings: Findings) -> float:
@@ -243,9 +251,9 @@ def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | No
 
 def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
     """Yield the texts of the accounts with these outcomes, and all texts made of facts."""
-    yield from run.rules.account_texts(run, domain, outcomes)
+    yield from run.profile.account_texts(run, domain, outcomes)
     for material, pattern, skill in living_patterns(run, domain):
-        brief = recurrence.pattern_brief(pattern, material)
+        brief = pattern_rules.pattern_brief(pattern, material)
         yield RewritableText(skill.name, brief, partial(compose_pattern, run, pattern))
 
 
@@ -281,19 +289,17 @@ def general_texts(run: Run) -> Iterator[RewritableText]:
 
 def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
     """Yield the texts of a domain's skills of finished sessions."""
-    view, sessions = run.view, DomainSessions(run.view, domain, run.policy)
-    names = [*view.skills.names("skills", domain), *view.skills.names("proposed", domain)]
-    for name, skill in sorted(view.skills.live(names).items()):
+    for name, skill in living_skills(run, domain):
         if skill.origin != "distilled" or skill.status in ("pinned", "retired"):
             continue
         if skill.replaces:
             continue  # it is the text of the skill that it replaces
-        excerpts = sessions.excerpts_of(name)
+        excerpts = excerpts_behind(run, name)
         if skill.kind != "evolved":
-            links = view.links.by_target([Ref("skill", name)])
+            links = run.view.links.by_target([Ref("skill", name)])
             sources = {link.source.id for link in links if link.type == "distilled"}
             excerpts = [session for session in excerpts if session.id in sources]
-        elif with_waiting_account(view, skill).account != sessions_digest(excerpts):
+        elif with_waiting_account(run.view, skill).account != sessions_digest(excerpts):
             continue
         if excerpts:
             brief = excerpt_of(excerpts)

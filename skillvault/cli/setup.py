@@ -367,7 +367,8 @@ def _say_end(
     if dry:
         say(f"{files} would change; -v prints the diff")
     elif not changes:
-        say(f"nothing to change: {client} is {'not ' if removes else ''}hooked up here")
+        note = f"not hooked up here; `skillvault setup {client} --check` says where it is"
+        say(f"nothing to change: {client} is {note if removes else 'hooked up here'}")
     elif removes:
         say(f"{files} put back")
     else:

@@ -341,6 +341,7 @@ def test_with_user_it_is_the_home_that_changes(vault: Vault) -> None:
     assert (home / ".claude/settings.json").exists()
     assert (home / ".codex/hooks.json").exists()
     for client in CLIENTS:
+        assert "--check` says where it is" in run(vault, client, "--remove").stderr
         run(vault, client, "--user", "--remove")
     assert tree(home) == before
 

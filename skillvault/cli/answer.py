@@ -84,7 +84,7 @@ def ask(  # noqa: PLR0913 (one an option)
         _print_calls(vault)
         return
     if sends:
-        _send(vault, when_due=when_due)
+        _send_questions(vault, when_due=when_due)
         return
     queue = vault.queue
     if drop is not None:
@@ -113,7 +113,7 @@ def _print_calls(vault: Vault) -> None:
             echo(f"-- {name}\n{text}")
 
 
-def _send(vault: Vault, *, when_due: bool) -> None:
+def _send_questions(vault: Vault, *, when_due: bool) -> None:
     """Ask the client, and print what came of it; exit code 6 if it cannot be asked."""
     if when_due:
         _await_intake(vault)

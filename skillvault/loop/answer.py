@@ -22,6 +22,7 @@ from skillvault.loop.judging.questions import (
     text_question,
     texts_about,
 )
+from skillvault.loop.next_versions import gate_change
 from skillvault.loop.promote import run_book
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft, blind_case
@@ -183,7 +184,7 @@ def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) 
         except NoAnswerError:
             return None  # `check` reports what is wrong with it
         change = text.compose(draft)
-        change = run.gate(change) if change else None
+        change = gate_change(run.material, change) if change else None
         effects = change and (*change.rewrites, *change.edits, *change.files, *change.moves)
         if change and (effects or change.removes):
             return answer_rules.text_change(answer, change, is_new=is_new)

@@ -232,7 +232,7 @@ class Run:
         self.policy: Policy = self.view.policy
         self.profile = rules_of(self.policy)
         self.report = Report()
-        self._material = RunMaterial(
+        self.material = RunMaterial(
             view=self.view,
             git=store.git,
             policy=self.policy,
@@ -257,7 +257,7 @@ class Run:
     @cached_property
     def accounts(self) -> "Accounts":
         """The outcomes of each action and subject, read once for all steps."""
-        return accounts.Accounts(self._material)
+        return accounts.Accounts(self.material)
 
     @cached_property
     def rejections(self) -> Rejections:
@@ -353,7 +353,8 @@ class Run:
 
         The change waits if a person edits one of its paths, or if a change that it needs waits.
         """
-        if self._begins_commit(change) and self._has_waited():
+        is_late = _is_late(len(self._pending), self._pending_since, self._last_duration)
+        if is_late and _begins_commit(self._pending, change):
             self.flush()
         if not self._is_complete(change):
             return
@@ -380,25 +381,9 @@ class Run:
         if not self._pending:
             self._pending_since = time.monotonic()
         self._pending.append(item)
-        if self.options.dry or (not item.change.commit_with and self._has_waited()):
+        is_late = _is_late(len(self._pending), self._pending_since, self._last_duration)
+        if self.options.dry or (is_late and not item.change.commit_with):
             self.flush()
-
-    def _begins_commit(self, change: Change) -> bool:
-        """Return True if a change cannot share the commit of the pending changes.
-
-        Changes that share a commit are published together, however long this takes.
-        """
-        pending = [item.change for item in self._pending]
-        if not pending or not pending[-1].commit_with:
-            return False
-        *_, last_commit = group_neighbours([*pending, change])
-        return len(last_commit) == 1
-
-    def _has_waited(self) -> bool:
-        """Return True if the pending changes are many, or have waited long enough for others."""
-        patience = min(max(_MIN_PATIENCE, _PATIENCE_FACTOR * self._last_duration), _MAX_PATIENCE)
-        waited = time.monotonic() - self._pending_since
-        return waited >= patience or len(self._pending) >= _MAX_PENDING
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
         """Report work that could not be done now."""
@@ -428,16 +413,12 @@ class Run:
 
     def admit(self, change: Change) -> Iterator[Change]:
         """Yield a change unless a person rejected it, as a proposal if the gate asks for one."""
-        admitted = self.gate(change)
+        admitted = gate_change(self.material, change)
         rejection = find_rejection(admitted, self.rejections) if admitted else None
         if rejection:
             self.report.rejected.append(rejection)
         elif admitted:
             yield admitted
-
-    def gate(self, change: Change) -> Change | None:
-        """Turn a change of an approved skill into a proposal; None if it brings nothing new."""
-        return gate_change(self._material, change)
 
     def flush(self) -> None:
         """Publish the pending changes together, or one by one if a person edits a path."""
@@ -502,6 +483,24 @@ class Run:
         edits = self.store.local_edits(files)
         self.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
         return files.keys() - edits
+
+
+def _begins_commit(pending: "Sequence[StagedChange]", change: Change) -> bool:
+    """Return True if a change cannot share the commit of the pending changes.
+
+    Changes that share a commit are published together, however long this takes.
+    """
+    changes = [item.change for item in pending]
+    if not changes or not changes[-1].commit_with:
+        return False
+    *_, last_commit = group_neighbours([*changes, change])
+    return len(last_commit) == 1
+
+
+def _is_late(count: int, since: float, last_duration: float) -> bool:
+    """Return True if the pending changes are many, or have waited long enough for others."""
+    patience = min(max(_MIN_PATIENCE, _PATIENCE_FACTOR * last_duration), _MAX_PATIENCE)
+    return time.monotonic() - since >= patience or count >= _MAX_PENDING
 
 
 def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:

@@ -529,7 +529,7 @@ class VaultServer(MCPServer[Any]):
         context: Any = None,  # noqa: ARG002 (the SDK's)
     ) -> Iterable[ReadResourceContents]:
         """Return one file of a skill."""
-        skill, path = await anyio.to_thread.run_sync(self._skills.find, str(uri))
+        skill, path = await anyio.to_thread.run_sync(self._skills.find_skill, str(uri))
         data = skill.files.get(path) if skill else None
         if data is None:
             raise ResourceNotFoundError(f"{uri}: no live skill has this file")

@@ -45,7 +45,7 @@ def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
         {
             "rule": describe_rule(rule),
             **{name: getattr(rule, name) for name in fields},
-            "held": [describe_conditions(conditions) for conditions in rule.fixed_rules],
+            "held": [describe_conditions(conditions) for conditions in rule.held],
         }
         for rule in rules
     ]

@@ -69,9 +69,9 @@ class Separation(Struct, frozen=True, kw_only=True):
     `other` counts outcomes that record the keys and do not meet the conditions. `episodes` counts
     the episodes in `met`. `lately` counts the later half, if too few outcomes there meet the
     conditions for a test. `p` is family-wise over all tests at once, `z` is robust to episodes.
-    `holds_for` are the ids of the outcomes that meet the conditions. The test held `fixed_rules`
-    fixed. The counts are of the `read` latest outcomes of the `action`, and the last of these ended
-    at `until`. A `lead` rests on few outcomes and is not a rule yet.
+    `holds_for` are the ids of the outcomes that meet the conditions, `held` the rules that the test
+    held fixed. The counts are of the `read` latest outcomes of the `action`, of which the last
+    ended at `until`. A `lead` rests on few outcomes and is not a rule yet.
     """
 
     conditions: tuple[Condition, ...]
@@ -85,7 +85,7 @@ class Separation(Struct, frozen=True, kw_only=True):
     read: int
     until: datetime
     lately: tuple[int, int] | None = None
-    fixed_rules: tuple[tuple[Condition, ...], ...] = ()
+    held: tuple[tuple[Condition, ...], ...] = ()
     lead: bool = False
     action: str = ""
 

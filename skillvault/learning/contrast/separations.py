@@ -349,7 +349,7 @@ def separation_of(
         read=len(decisions.outcomes),
         until=decisions.outcomes[-1].occurred_at,
         lately=late_counts if late_counts[1] < _MIN_LATE else None,
-        fixed_rules=tuple(rule.rule for rule in accepted),
+        held=tuple(rule.rule for rule in accepted),
     )
 
 

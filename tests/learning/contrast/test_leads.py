@@ -248,7 +248,7 @@ def test_a_second_lead_separates_what_the_first_leaves_alike() -> None:
         failed = not context["dry_run"] or (not context["locked"] and rng.random() < 0.9)
         outcomes.append(decision(i, failed=failed, context=context))
     assert sorted(keys(outcomes)) == ["dry_run", "locked"]
-    assert leads(outcomes)[1].fixed_rules == (leads(outcomes)[0].conditions,)
+    assert leads(outcomes)[1].held == (leads(outcomes)[0].conditions,)
 
 
 # ── beside rules ─────────────────────────────────────────────────────────────────────

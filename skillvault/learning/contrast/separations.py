@@ -34,12 +34,11 @@ SHIFTS = 400
 DEFAULT_SETTINGS = EvaluatePolicy()
 _MAX_FALSE_ALARMS = 0.05  # share of sets without a cause that may get any rule
 _FULL_SET = 60  # outcomes; a smaller set is tested again soon, so it gets fewer false alarms
-
 _MIN_OUTCOMES, _MIN_RESULTS, _MIN_EPISODES = 12, 3, 5
 _MIN_STRATUM = 3  # outcomes with one name
 _MIN_LATE = 3  # late outcomes with and without a condition
-# Standard errors that a rule must reach beside the accepted rules; the same, if all results of a
-# session may share their luck; and of a part of a pair beside a single cause, which has rivals.
+# Standard errors to reach: beside the accepted rules, if the results of a session may share their
+# luck, and for a part of a pair beside a single cause.
 _MIN_Z, _MIN_SESSION_Z, _MIN_PAIR_Z = 2.33, 3.0, 3.29
 _PAIR_HANDICAP = 0.15  # standard errors: the many pairs would hide single conditions
 _CHANGE_Z = 1.28  # standard errors between the halves of the time

@@ -16,7 +16,14 @@ from msgspec import Struct
 
 from skillvault.inspect import status as overview
 from skillvault.inspect.lookup import Sides, evidence_of, linked_sides, sides_of
-from skillvault.inspect.week import Contents, Week, contents_of, subject_words, title_of, week_of
+from skillvault.inspect.week import (
+    PageRecords,
+    Week,
+    read_records,
+    subject_words,
+    title_of,
+    week_of,
+)
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.corrections import rank_waiting
 from skillvault.learning.naming import strategy_name, subject_key
@@ -107,7 +114,7 @@ class Benefit(Struct, frozen=True, kw_only=True):
         return [skill for skill in self.skills if skill.lift is not None]
 
 
-def benefit_of(vault: Contents) -> Benefit:
+def benefit_of(vault: PageRecords) -> Benefit:
     """Return the effect of all uses of skills in a vault."""
     skills_by_outcome: dict[str, list[str]] = defaultdict(list)
     for outcome, skill, match, _ in vault.view.uses.matches():
@@ -218,7 +225,7 @@ class FailedDeed(Struct, frozen=True, kw_only=True):
     is_group: bool = False
 
 
-def skill_pages(vault: Contents) -> list[SkillPage]:
+def skill_pages(vault: PageRecords) -> list[SkillPage]:
     """Return the skills of a vault: those that agents get first, each group by name."""
     history: dict[str, list[Revision]] = defaultdict(list)
     for name, sha, date, step, subject in vault.view.history.touches_of_kind("skill"):
@@ -250,12 +257,12 @@ def skill_pages(vault: Contents) -> list[SkillPage]:
     return pages
 
 
-def origins_of(vault: Contents, ref: Ref) -> list[tuple[str, str, str]]:
+def origins_of(vault: PageRecords, ref: Ref) -> list[tuple[str, str, str]]:
     """Return the sources of the links to a record, as (type, kind, id)."""
     return [(link.type, link.source.kind, link.source.id) for link in vault.links_to(ref)]
 
 
-def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[FailedDeed]:
+def failed_deeds(vault: PageRecords, pages: Sequence[SkillPage]) -> list[FailedDeed]:
     """Return the failed deeds in the skills that agents get, the most frequent first.
 
     Of equals, deeds with something to do instead come first, and guides come before warnings,
@@ -277,7 +284,7 @@ def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[FailedDeed
     return sorted(deeds, key=lambda deed: (-deed.failures, not deed.instead))
 
 
-def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence) -> FailedDeed:
+def _failed_deed(vault: PageRecords, page: SkillPage, statement: StatementEvidence) -> FailedDeed:
     outcome = vault.outcomes.get(statement.supporting[-1])
     subject = subject_words(outcome) if outcome else page.title
     loss, text = "", statement.statement
@@ -376,7 +383,7 @@ class DomainFigures(Struct, frozen=True, kw_only=True):
     causes: Sequence[str]
 
 
-def domains_of(vault: Contents, pages: Sequence[SkillPage]) -> list[DomainFigures]:
+def domains_of(vault: PageRecords, pages: Sequence[SkillPage]) -> list[DomainFigures]:
     """Return the domains of a vault by name; domains without outcomes are included."""
     causes: dict[str | None, list[str]] = defaultdict(list)
     for page, rule in _rules(pages):
@@ -401,7 +408,7 @@ def _action_of(rule: StatementEvidence) -> str:
 
 
 def _domain(
-    vault: Contents, name: str, outcomes: Sequence[Outcome], causes: Sequence[str]
+    vault: PageRecords, name: str, outcomes: Sequence[Outcome], causes: Sequence[str]
 ) -> DomainFigures:
     outcomes = sorted(outcomes, key=lambda outcome: outcome.order)
     numbers = episodes_of(outcomes, vault.run.policy.evaluate.episode_minutes)
@@ -490,7 +497,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
     diff: Sequence[str]
 
 
-def waiting_of(vault: Contents) -> list[Waiting]:
+def waiting_of(vault: PageRecords) -> list[Waiting]:
     """Return the rules and skills that wait for a decision of a person, rules first."""
     rules = [
         Waiting(
@@ -559,7 +566,7 @@ def page_of(
     """Return the page of these days; `answers` are the results of `status` and `stats`."""
     status, effects = answers
     run.view.check_domain(domain)
-    vault = contents_of(run, effects, span, domain)
+    vault = read_records(run, effects, span, domain)
     benefit, skills = benefit_of(vault), skill_pages(vault)
     harmful = _harmful(benefit, skills)
     return Page(
@@ -616,7 +623,7 @@ def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[FailedDeed]:
     return deeds
 
 
-def _cost(vault: Contents) -> JudgeCost | None:
+def _cost(vault: PageRecords) -> JudgeCost | None:
     judges = [
         evaluation.judge
         for name, evaluation in vault.evaluations.items()

@@ -1,6 +1,6 @@
-"""The events of some days: what was learned and why, in which commit, and the surprises.
+"""Find the events of some days for the page: what was learned and why, and the surprises.
 
-`page.py` shows them. `Contents` is the committed vault, read once for a page.
+`PageRecords` is the committed vault, read once for a page.
 """
 
 import re
@@ -27,7 +27,7 @@ from skillvault.vault.index.snapshot import Topics
 _DomainRecord = TypeVar("_DomainRecord", Outcome, Evaluation, Fact)
 
 
-class Contents(Struct, frozen=True, kw_only=True):
+class PageRecords(Struct, frozen=True, kw_only=True):
     """The committed records of a domain, or of all domains, and the use of each skill.
 
     `shelves` has the skills by folder, `links` the links by target, `by_id` every outcome.
@@ -66,9 +66,9 @@ class Contents(Struct, frozen=True, kw_only=True):
         return self.domain in (None, domain)
 
 
-def contents_of(
+def read_records(
     run: Run, effects: Sequence[SkillStats], span: tuple[datetime, datetime], domain: str | None
-) -> Contents:
+) -> PageRecords:
     """Read the records that a page of these days needs."""
     view, by_id = run.view, run.view.links.ends()
     outcomes = _records_of_domain(view.outcomes, domain)
@@ -76,7 +76,7 @@ def contents_of(
     for link in by_id.values():
         links[link.target].append(link)
     folders = (view.skills, view.skills.proposed, view.skills.archived)
-    return Contents(
+    return PageRecords(
         run=run,
         since=span[0],
         until=span[1],
@@ -191,7 +191,7 @@ class Week(Struct, frozen=True, kw_only=True):
     changes: Sequence[DayChange]
 
 
-def week_of(vault: Contents) -> Week:
+def week_of(vault: PageRecords) -> Week:
     """Return the events of the days that a page shows."""
     commits = [
         commit
@@ -218,7 +218,7 @@ def week_of(vault: Contents) -> Week:
     )
 
 
-def _day_changes(vault: Contents, events: Sequence[VaultEvent]) -> list[DayChange]:
+def _day_changes(vault: PageRecords, events: Sequence[VaultEvent]) -> list[DayChange]:
     """Group the events of a day by record, newest day first, new knowledge first."""
     groups: dict[tuple[date, Ref], list[VaultEvent]] = defaultdict(list)
     for event in events:
@@ -243,7 +243,7 @@ def _day_changes(vault: Contents, events: Sequence[VaultEvent]) -> list[DayChang
     )
 
 
-def _changed_lines(vault: Contents, ref: Ref, commits: Sequence[str]) -> list[str]:
+def _changed_lines(vault: PageRecords, ref: Ref, commits: Sequence[str]) -> list[str]:
     """Return the lines of a record that these commits, newest first, removed and added in all."""
     path = vault.view.records.path_of(ref)
     if path is None:
@@ -276,7 +276,7 @@ def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:
 # ── what commits did ─────────────────────────────────────────────────────────────────
 
 
-def _learning_events(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
+def _learning_events(vault: PageRecords, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
     learning_commits = [commit for commit in commits if commit.step not in _NOT_LEARNING]
     pairs = [(commit, ref) for commit in learning_commits for ref in _targets(commit)]
     first_commits = vault.view.history.makers({ref for _, ref in pairs})
@@ -310,7 +310,7 @@ def _targets(commit: Commit) -> list[Ref]:
 
 
 def _events(
-    vault: Contents, commit: Commit, first: Mapping[Ref, str], last: Mapping[Ref, str]
+    vault: PageRecords, commit: Commit, first: Mapping[Ref, str], last: Mapping[Ref, str]
 ) -> Iterator[tuple[Ref, Event]]:
     """Yield the records that a commit affected; `first` and `last` are their end commits."""
     targets = _targets(commit)
@@ -326,7 +326,7 @@ def _events(
         yield from ((ref, event) for type_, event in _LINK_EVENTS.items() if type_ in types)
 
 
-def _shelf_of(vault: Contents, ref: Ref) -> str:
+def _shelf_of(vault: PageRecords, ref: Ref) -> str:
     """Return the folder of a skill now; "" for a fact."""
     shelves = vault.shelves.items() if ref.kind == "skill" else ()
     return next((shelf for shelf, skills in shelves if ref.id in skills), "")
@@ -343,7 +343,7 @@ def _classify_event(step: str, shelf: str, *, is_first: bool) -> Event:
     return "strengthened" if step in ("assess", "promote") else "refreshed"
 
 
-def _text_of(vault: Contents, ref: Ref) -> str:
+def _text_of(vault: PageRecords, ref: Ref) -> str:
     """Return a fact or a skill in one sentence; the name if the record is gone."""
     if ref.kind == "fact":
         fact = vault.facts.get(ref.id)
@@ -395,7 +395,7 @@ def _sentence(prose: str) -> str:
 # ── what a person took away ──────────────────────────────────────────────────────────
 
 
-def _removals(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
+def _removals(vault: PageRecords, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
     """Yield the skills and facts that a person removed in these days."""
     manual_commits = {commit.sha: commit for commit in commits if not commit.step}
     head = vault.view.commit
@@ -423,7 +423,7 @@ def _removals(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent
 # ── what surprised ───────────────────────────────────────────────────────────────────
 
 
-def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
+def _surprises(vault: PageRecords, ids: Iterable[str]) -> Iterator[Surprise]:
     """Yield the outcomes that contradict a claim or a sure verdict."""
     for name in sorted(ids):
         outcome, evaluation = vault.outcomes.get(name), vault.evaluations.get(name)

@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from skillvault.model.records import Skill, SkillKind, Subject, Trust
 from skillvault.model.text.text import MAX_SLUG, can_end_name, slug
 
+# The kinds of skills whose subject is a domain.
 DOMAIN_KINDS: tuple[SkillKind, ...] = ("evolved", "strategy")
-_HEX_LENGTHS = (6, 12, 24, 48)
 GENERAL_PREFIX = "general-"
-_MAX_ABOUT = 48  # characters of the subject in such a name
+_MAX_ABOUT = 48  # characters of the subject in the name of a general skill
+_HEX_LENGTHS = (6, 12, 24, 48)  # digits at the end of a name; more if the name is taken
 _NEXT_SUFFIX = "-next"
 _NEXT_NAME = re.compile(rf"{_NEXT_SUFFIX}(?:-[0-9a-f]+)?$")
 _SESSION_START = 8  # characters of a session in the name of its skill

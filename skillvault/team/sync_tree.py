@@ -10,8 +10,8 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from skillvault.learning.sync.skill import ShelvedSkill, merge_shelved_skills, supersede_facts
-from skillvault.learning.sync.table import LINKS, must_stay, rule_of
+from skillvault.learning.sync.skill import ShelvedSkill, merge_shelved_skills
+from skillvault.learning.sync.table import LINKS, must_stay, rule_of, supersede_facts
 from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.registry import STEPS
 from skillvault.model.errors import BadInputError, UsageError

@@ -6,7 +6,6 @@ only, so a skill that one clone archived and the other changed would be in two f
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -14,7 +13,6 @@ from msgspec.structs import replace
 
 from skillvault.learning.sync import three_way
 from skillvault.learning.sync.three_way import ParsedFile, Rule, Versions
-from skillvault.model.errors import BadInputError
 from skillvault.model.records import PROGRAM_ORIGINS, SKILL_STATUSES
 from skillvault.model.section_marks import (
     DESCRIPTION,
@@ -29,6 +27,13 @@ from skillvault.model.section_marks import (
 from skillvault.model.text import front_matter, strict_yaml
 from skillvault.model.text.text import rule_key, split_prose
 
+FILE = "SKILL.md"
+EXPERTISE = "resources/expertise.yaml"
+_SERVED, _ARCHIVE = "skills", "archive"
+_SHELVES = (_SERVED, "proposed", _ARCHIVE)  # the later one wins if nothing else decides
+_STATUS = ("metadata", "status")
+_INTERNAL = ("metadata", "internal")
+_EXPERTISE_KEYS = ("version", "patterns", "evolution_log")
 # The account of a merged text: it equals no digest, so the program writes the text again.
 MERGED = "merged"
 _KEY_RULES = {
@@ -145,7 +150,7 @@ def _stated_marks(sections: Mapping[Key, MarkedSection]) -> str:
     return format_marks({name: str(marks[name].mark) for name in [*present_names, *removed_names]})
 
 
-# ── changes of a person ────────────────────────────────────────────────────────────────
+# ── edits of a person ──────────────────────────────────────────────────────────────────
 
 
 def is_edited(base: bytes | None, side: bytes) -> bool:
@@ -159,9 +164,7 @@ def is_edited(base: bytes | None, side: bytes) -> bool:
     )
 
 
-# ── the skill as a whole: shelf and files ────────────────────────────────────────────
-
-_EXPERTISE_KEYS = ("version", "patterns", "evolution_log")
+# ── patterns ─────────────────────────────────────────────────────────────────────────
 
 
 def merge_expertise(versions: Versions) -> bytes:
@@ -207,53 +210,18 @@ def _more_frequent(first: Any, second: Any) -> Any:
     return max((first, second), key=lambda entry: (entry.get("occurrences") or 0, str(entry)))
 
 
-_SUPERSEDES = ("supersedes",)
-
-
-def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
-    """Return id -> the file of each fact that changes, so that each fact supersedes the next.
-
-    The first fact has the insight of the remaining evaluation, else the least id. A fact that
-    supersedes another already stays as it is.
-    """
-    words = " ".join(insight.split())
-    bodies = {name: " ".join(three_way.parse_file(facts[name]).body.split()) for name in facts}
-    order = sorted(facts, key=lambda name: (not words or words not in bodies[name], name))
-    changed_files: dict[str, bytes] = {}
-    for name, next_fact in pairwise(order):
-        content = _with_supersedes(facts[name], next_fact, order)
-        if content != facts[name]:
-            changed_files[name] = content
-    return changed_files
-
-
-def _with_supersedes(content: bytes, superseded: str, group: Sequence[str]) -> bytes:
-    superseded_id = three_way.parse_file(content).values.get("supersedes")
-    if superseded_id is not None and superseded_id not in group:
-        return content
-    try:
-        return front_matter.with_key(content, _SUPERSEDES, superseded)
-    except BadInputError:  # a person's fact without front matter supersedes nothing
-        return content
-
-
-FILE = "SKILL.md"
-EXPERTISE = "resources/expertise.yaml"
-_SERVED, _ARCHIVE = "skills", "archive"
-_SHELVES = (_SERVED, "proposed", _ARCHIVE)  # the later one wins if nothing else decides
-_STATUS = ("metadata", "status")
-_INTERNAL = ("metadata", "internal")
+# ── the skill as a whole: shelf and files ────────────────────────────────────────────
 
 
 class ShelvedSkill(Struct, frozen=True):
     """A version of a skill: its folder in the vault, and its files by their path in its folder.
 
-    `decided` is True if a person moved it to this folder since the base.
+    `is_moved` is True if a person moved it to this folder since the base.
     """
 
     shelf: str
     files: Mapping[str, bytes]
-    decided: bool = False
+    is_moved: bool = False
 
     @property
     def skill_file(self) -> bytes:
@@ -279,7 +247,7 @@ def merge_shelved_skills(
 
 def _is_by_person(side: ShelvedSkill, base: ShelvedSkill | None) -> bool:
     """Return True if a person moved, edited or pinned the skill since the base."""
-    return side.decided or is_edited(base.skill_file if base else None, side.skill_file)
+    return side.is_moved or is_edited(base.skill_file if base else None, side.skill_file)
 
 
 def _shelf(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill) -> str:
@@ -288,18 +256,18 @@ def _shelf(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill)
     base_shelf = base.shelf if base else None
     for side, moved_side in ((first, second), (second, first)):
         if side.shelf == base_shelf:
-            is_archived = moved_side.shelf == _ARCHIVE and not moved_side.decided
+            is_archived = moved_side.shelf == _ARCHIVE and not moved_side.is_moved
             return side.shelf if is_archived and _is_by_person(side, base) else moved_side.shelf
     return _resolve_shelves(base, first, second)
 
 
 def _resolve_shelves(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill) -> str:
     """Return the folder of a skill that both sides moved or made."""
-    deciders = [side for side in (first, second) if side.decided]
-    if len(deciders) == 1:
-        return deciders[0].shelf
+    movers = [side for side in (first, second) if side.is_moved]
+    if len(movers) == 1:
+        return movers[0].shelf
     lower, higher = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
-    is_archived = higher.shelf == _ARCHIVE and not deciders
+    is_archived = higher.shelf == _ARCHIVE and not movers
     return lower.shelf if is_archived and _is_by_person(lower, base) else higher.shelf
 
 

@@ -5,8 +5,9 @@ A kind without a row is merged by its content, like an outcome. Add a rule as a 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from msgspec.structs import fields
@@ -295,6 +296,33 @@ def merge_fact(versions: Versions) -> bytes:
         [side.body for side in sides], partial(three_way.merge_statements, sides[0].body)
     )
     return three_way.render_file(values, body, sides, FACT_KEYS)
+
+
+def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
+    """Return id -> the file of each fact that changes, so that each fact supersedes the next.
+
+    The first fact has the insight of the remaining evaluation, else the least id. A fact that
+    supersedes another already stays as it is.
+    """
+    words = " ".join(insight.split())
+    bodies = {name: " ".join(three_way.parse_file(facts[name]).body.split()) for name in facts}
+    order = sorted(facts, key=lambda name: (not words or words not in bodies[name], name))
+    changed_files: dict[str, bytes] = {}
+    for name, next_fact in pairwise(order):
+        content = _with_supersedes(facts[name], next_fact, order)
+        if content != facts[name]:
+            changed_files[name] = content
+    return changed_files
+
+
+def _with_supersedes(content: bytes, superseded: str, group: Sequence[str]) -> bytes:
+    superseded_id = three_way.parse_file(content).values.get("supersedes")
+    if superseded_id is not None and superseded_id not in group:
+        return content
+    try:
+        return front_matter.with_key(content, ("supersedes",), superseded)
+    except BadInputError:  # a person's fact without front matter supersedes nothing
+        return content
 
 
 def has_other_text(base: bytes, side: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 from itertools import permutations
 
-from skillvault.learning.sync.skill import supersede_facts
+from skillvault.learning.sync.table import supersede_facts
 from skillvault.model import codec
 from skillvault.model.records import Fact, Ref
 from tests.given import NOW

@@ -142,19 +142,16 @@ class Shelf:
         """Return the skills with any of these tags, by name; a text may have several tags."""
         names = list(arguments.tag_list("tags", tags))
         labels = [("tags", tag) for tag in names]
-        return shelf.get_by_tags(self._labelled_skills(labels), names)
+        return shelf.get_by_tags(_labelled_skills(self._head(), labels), names)
 
     def get_by_role(self, role: str) -> list[Skill]:
         """Return the skills for a role, by name."""
-        return shelf.get_by_role(self._labelled_skills([("roles", role)]), role)
+        return shelf.get_by_role(_labelled_skills(self._head(), [("roles", role)]), role)
 
     def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
         """Return the skills for a stage, by name."""
-        return shelf.get_by_pipeline_stage(self._labelled_skills([("stages", stage)]), stage)
-
-    def _labelled_skills(self, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
-        head = self._head()
-        return _served_skills(head, _labelled_names(head, labels))
+        skills = _labelled_skills(self._head(), [("stages", stage)])
+        return shelf.get_by_pipeline_stage(skills, stage)
 
     def top_k(
         self,
@@ -475,6 +472,10 @@ def has_model() -> bool:
 def nearness_measure() -> Near | None:
     """Return the measure of similar meaning; None if the extra `semantic` is absent."""
     return vectors.compute_nearness if has_model() else None
+
+
+def _labelled_skills(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
+    return _served_skills(head, _labelled_names(head, labels))
 
 
 def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:

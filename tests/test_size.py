@@ -12,21 +12,21 @@ LINES = {
     "cli": 5064,
     "clients": 870,
     "daemon": 393,
-    "exchange": 4716,
+    "exchange": 4558,
     "inspect": 2249,
     "judge": 2389,
     "learning": 11876,
     "loop": 5837,
     "model": 5661,
     "page": 728,
-    "review": 1892,
-    "serving": 1154,
+    "review": 1836,
+    "serving": 1148,
     "sessions": 1693,
-    "team": 1119,
+    "team": 1116,
     "vault": 11061,
 }
-ALL_LINES = 79730
-MODULES = 365
+ALL_LINES = 79452
+MODULES = 364
 WITH_ONE_IMPORTER = 33
 REPEATED_FUNCTIONS = 12
 LONGEST = 700

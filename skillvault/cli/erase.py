@@ -61,9 +61,8 @@ def erase(follow: bool, dry_run: bool, vault_path: Path | None) -> None:
     else:
         echo(f"erased; the key is in {git.dirs()[1]}/skillvault/{erasing.KEY_FILE}")
         say(
-            "Hand the key to your team, not by git. "
-            f"Each clone then runs `{erasing.FOLLOW_COMMAND}`. "
-            "docs/safety.md says what forges and backups still have."
+            "Hand the key to your team, not by git. Each clone then runs "
+            f"`{erasing.FOLLOW_COMMAND}`. docs/safety.md says what forges and backups still have."
         )
 
 

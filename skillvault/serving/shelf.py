@@ -474,6 +474,10 @@ def nearness_measure() -> Near | None:
     return vectors.compute_nearness if has_model() else None
 
 
+def _labelled_skills(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
+    return _served_skills(head, _labelled_names(head, labels))
+
+
 def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:
     """Return the served names with any of these (role, stage or tag; value), sorted.
 

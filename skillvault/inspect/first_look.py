@@ -92,7 +92,7 @@ class FirstLook(Struct, frozen=True, kw_only=True):
 
 def take_first_look(view: Topics, is_in_file: Callable[[str, str], bool]) -> FirstLook:
     """Return the first look at a vault; see `choose` for `is_in_file`."""
-    names = [row.name for row in view.skills.unarchived("guide")]
+    names = [row.name for row in view.skills.unarchived_rows("guide")]
     guides = {
         skill.subject or "": evidence.statements
         for name, skill in view.skills.get_many(names).items()

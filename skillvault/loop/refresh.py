@@ -42,7 +42,7 @@ def skip_step(run: Run) -> Iterator[Change]:
 def _archive_baseless(run: Run) -> Iterator[Change]:
     """Archive skills without outcomes, and strategies of domains without rules."""
     skills = run.view.skills
-    entries = (entry for kind in DOMAIN_KINDS for entry in skills.unarchived(kind))
+    entries = (entry for kind in DOMAIN_KINDS for entry in skills.unarchived_rows(kind))
     for entry in sorted({*skills.without_outcomes(), *entries}):
         skill = skills.find(entry.name)
         if skill is None or skill.kind not in KINDS or skill.origin != "generated":

@@ -495,8 +495,8 @@ class IndexDatabase(Connection):
     def remove_commits(self, commits: Iterable[str]) -> None:
         """Remove commits that are no longer part of the history."""
         for sha in commits:
-            for number in self.column("select c from commits where sha = ?", [sha]):
+            for (number,) in self.rows("select c from commits where sha = ?", [sha]):
                 query = "select ref_id from touch where c = ? and ref_kind = 'skill'"
-                self.mark("committed", self.column(query, [number]))
+                self.mark("committed", [name for (name,) in self.rows(query, [number])])
                 for table in ("trailer", "touch", "commits"):
                     self.rows(f"delete from {table} where c = ?", [number])

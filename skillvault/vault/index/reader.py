@@ -96,19 +96,10 @@ class Rows(ABC):
         for kind, names in ids.items():
             yield from self.rows_matching(query, names, prefix=[*prefix, kind])
 
-    def column(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return the first value of each row of one query."""
-        return [value for value, *_ in self.rows(query, values)]
-
-    def column_matching(
-        self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
-    ) -> list[Any]:
-        """Return the first value of each row that `rows_matching` yields."""
-        return [value for value, *_ in self.rows_matching(query, values, prefix=prefix)]
-
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
         """Return the first value of the first row, or None."""
-        return next(iter(self.column(query, values)), None)
+        rows = self.rows(query, values)
+        return rows[0][0] if rows else None
 
     def policy(self, blob: str) -> Policy | None:
         """Return the stored policy if it belongs to this blob of vault.yaml, or None."""
@@ -136,11 +127,19 @@ class Reader:
         self.rows = source.rows
         self.rows_matching = source.rows_matching
         self.rows_of = source.rows_of
-        self.column = source.column
-        self.column_matching = source.column_matching
         self.value = source.value
         self.change = source.change
         self.blobs = blobs
+
+    def column(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return the first value of each row of one query."""
+        return [value for value, *_ in self.rows(query, values)]
+
+    def column_matching(
+        self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
+    ) -> list[Any]:
+        """Return the first value of each row that `rows_matching` yields."""
+        return [value for value, *_ in self.rows_matching(query, values, prefix=prefix)]
 
     def parse_row(self, row: Row) -> Parsed:
         """Return the record of a row of `file`, or the problem with the record."""

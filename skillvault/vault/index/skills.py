@@ -90,7 +90,7 @@ class Skills(Folder[Skill]):
         query = f"{_STATUS_ROWS} where n > 0 and id in {{}} order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
-    def unarchived(self, kind: str) -> list[SkillStatusRow]:
+    def unarchived_rows(self, kind: str) -> list[SkillStatusRow]:
         """Return the skills of a kind with a subject that are not archived, by name."""
         query = f"""{_STATUS_ROWS} where shelf in ('skills', 'proposed')
             and kind = ? and subject is not null order by id, shelf"""

@@ -399,7 +399,7 @@ def import_(
     if trust != "local" and format_name not in CLIENTS:
         raise UsageError("--trust is for transcripts; drop a file into inbox/untrusted/ instead")
     if format_name in CLIENTS:
-        _import_transcripts(options, format_name, files, domain, trust)
+        _import_transcripts(options, format_name, files, domain=domain, trust=trust)
         return
     vault = options.open_vault()
     if format_name != _SKILLS_FORMAT:
@@ -420,7 +420,7 @@ def import_(
 
 
 def _import_transcripts(
-    options: WriteOptions, client: str, paths: Sequence[Path], domain: str | None, trust: Trust
+    options: WriteOptions, client: str, paths: Sequence[Path], *, domain: str | None, trust: Trust
 ) -> None:
     """Import transcripts, and print the result like that of any import."""
     vault, is_table = options.open_vault(), options.dry and not options.as_data

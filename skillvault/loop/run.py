@@ -245,6 +245,8 @@ class Run:
             rejections=lambda: self.rejections,
             rejected=self.report.rejected,
         )
+        # Turns a change of an approved skill into a proposal; None if it brings nothing new.
+        self.gate = partial(gate_change, self._material)
         self._own_commits: set[str] = set()
         # The skills that this run wrote, which git may not have yet.
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
@@ -353,9 +355,9 @@ class Run:
 
         The change waits if a person edits one of its paths, or if a change that it needs waits.
         """
-        if self._begins_commit(change) and self._has_waited():
+        if _begins_commit([item.change for item in self._pending], change) and self._has_waited():
             self.flush()
-        if not self._is_complete(change):
+        if not _is_complete(self.view, change):
             return
         names: list[str] = []
         if change.step in WRITERS:
@@ -382,17 +384,6 @@ class Run:
         self._pending.append(item)
         if self.options.dry or (not item.change.commit_with and self._has_waited()):
             self.flush()
-
-    def _begins_commit(self, change: Change) -> bool:
-        """Return True if a change cannot share the commit of the pending changes.
-
-        Changes that share a commit are published together, however long this takes.
-        """
-        pending = [item.change for item in self._pending]
-        if not pending or not pending[-1].commit_with:
-            return False
-        *_, last_commit = group_neighbours([*pending, change])
-        return len(last_commit) == 1
 
     def _has_waited(self) -> bool:
         """Return True if the pending changes are many, or have waited long enough for others."""
@@ -435,10 +426,6 @@ class Run:
         elif admitted:
             yield admitted
 
-    def gate(self, change: Change) -> Change | None:
-        """Turn a change of an approved skill into a proposal; None if it brings nothing new."""
-        return gate_change(self._material, change)
-
     def flush(self) -> None:
         """Publish the pending changes together, or one by one if a person edits a path."""
         pending, self._pending = self._pending, []
@@ -466,17 +453,13 @@ class Run:
 
     def _publish_alone(self, change: Change) -> None:
         self.store.follow()
-        if not self._is_complete(change):
+        if not _is_complete(self.view, change):
             return
         try:
             self._commit([self.store.stage(change)])
         except UncommittedEditError as error:
             self.store.roll_back()
             self.report.waiting.append(_waiting_edit(error))
-
-    def _is_complete(self, change: Change) -> bool:
-        """Return True if all records exist that a change rests on or links to."""
-        return len(self.view.records.existing(change.needs)) == len(change.needs)
 
     def _commit(self, pending: Sequence["StagedChange"]) -> None:
         commits = self.store.apply(pending, self._base, now=self.now, policy=self.policy)
@@ -502,6 +485,22 @@ class Run:
         edits = self.store.local_edits(files)
         self.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
         return files.keys() - edits
+
+
+def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
+    """Return True if a change cannot share the commit of the pending changes.
+
+    Changes that share a commit are published together, however long this takes.
+    """
+    if not pending or not pending[-1].commit_with:
+        return False
+    *_, last_commit = group_neighbours([*pending, change])
+    return len(last_commit) == 1
+
+
+def _is_complete(view: Topics, change: Change) -> bool:
+    """Return True if all records exist that a change rests on or links to."""
+    return len(view.records.existing(change.needs)) == len(change.needs)
 
 
 def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:

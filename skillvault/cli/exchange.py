@@ -431,12 +431,7 @@ def import_(
 
 
 def _import_transcripts(
-    options: WriteOptions,
-    client: str,
-    paths: Sequence[Path],
-    *,
-    domain: str | None,
-    trust: Trust,
+    options: WriteOptions, client: str, paths: Sequence[Path], *, domain: str | None, trust: Trust
 ) -> None:
     """Import transcripts, and print the result like that of any import."""
     vault, is_table = options.open_vault(), options.dry and not options.as_data

@@ -368,7 +368,7 @@ class LiveSkills:
             if PAGE in skill.files and len(skill.files) <= _MAX_FILES and size <= _MAX_BYTES:
                 yield skill
 
-    def find_skill(self, uri: str) -> tuple[OutgoingSkill | None, str]:
+    def find_file(self, uri: str) -> tuple[OutgoingSkill | None, str]:
         """Return the skill and the path of an address; None for an unknown skill."""
         name, _, path = uri.removeprefix(SCHEME).partition("/")
         names = [unquote(name)] if uri.startswith(SCHEME) else []
@@ -416,7 +416,7 @@ class SkillsExtension(Extension):
         return {**_result_header(), "skills": [entry for entry in entries if entry], **next_page}
 
     def _find_entry(self, uri: str) -> dict[str, Any] | None:
-        skill, path = self._skills.find_skill(uri)
+        skill, path = self._skills.find_file(uri)
         return _list_entry(skill) if skill and path == PAGE else None
 
 
@@ -529,7 +529,7 @@ class VaultServer(MCPServer[Any]):
         context: Any = None,  # noqa: ARG002 (the SDK's)
     ) -> Iterable[ReadResourceContents]:
         """Return one file of a skill."""
-        skill, path = await anyio.to_thread.run_sync(self._skills.find_skill, str(uri))
+        skill, path = await anyio.to_thread.run_sync(self._skills.find_file, str(uri))
         data = skill.files.get(path) if skill else None
         if data is None:
             raise ResourceNotFoundError(f"{uri}: no live skill has this file")

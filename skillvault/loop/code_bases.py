@@ -141,7 +141,7 @@ def find_support(
 ) -> dict[str, CodeSupport]:
     """Return rule key -> its support, for the rules that forbid nothing."""
     positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
-    lines = _matching_lines(bases, [rule for rule in positive if rule.evidence.is_enough])
+    lines = _find_lines(bases, [rule for rule in positive if rule.evidence.is_enough])
     sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
     return {
         rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps_of(bases, rule))
@@ -155,7 +155,7 @@ def find_broken_rules(
     """Return the rules that code breaks, with the lines that break them."""
     negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
     broken_rules = [rule for rule in negative if rule.evidence.files]
-    lines = _matching_lines(bases, broken_rules)
+    lines = _find_lines(bases, broken_rules)
     rules: list[BrokenRule] = []
     for rule in broken_rules:
         by_file = lines[rule.key]
@@ -166,7 +166,7 @@ def find_broken_rules(
     return rules
 
 
-def _matching_lines(
+def _find_lines(
     bases: Sequence[CodeBase], rules: Iterable[RuleEvidence]
 ) -> dict[str, dict[str, list[int]]]:
     return code_base.lines_of(

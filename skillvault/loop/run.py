@@ -245,6 +245,8 @@ class Run:
             rejections=lambda: self.rejections,
             rejected=self.report.rejected,
         )
+        # Turns a change of an approved skill into a proposal; None if it brings nothing new.
+        self.gate = partial(gate_change, self.material)
         self._own_commits: set[str] = set()
         # The skills that this run wrote, which git may not have yet.
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
@@ -353,10 +355,9 @@ class Run:
 
         The change waits if a person edits one of its paths, or if a change that it needs waits.
         """
-        is_late = _is_late(len(self._pending), self._pending_since, self._last_duration)
-        if is_late and _begins_commit(self._pending, change):
+        if _begins_commit([item.change for item in self._pending], change) and self._has_waited():
             self.flush()
-        if not self._is_complete(change):
+        if not _is_complete(self.view, change):
             return
         names: list[str] = []
         if change.step in WRITERS:
@@ -381,9 +382,14 @@ class Run:
         if not self._pending:
             self._pending_since = time.monotonic()
         self._pending.append(item)
-        is_late = _is_late(len(self._pending), self._pending_since, self._last_duration)
-        if self.options.dry or (is_late and not item.change.commit_with):
+        if self.options.dry or (not item.change.commit_with and self._has_waited()):
             self.flush()
+
+    def _has_waited(self) -> bool:
+        """Return True if the pending changes are many, or have waited long enough for others."""
+        patience = min(max(_MIN_PATIENCE, _PATIENCE_FACTOR * self._last_duration), _MAX_PATIENCE)
+        waited = time.monotonic() - self._pending_since
+        return waited >= patience or len(self._pending) >= _MAX_PENDING
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
         """Report work that could not be done now."""
@@ -447,17 +453,13 @@ class Run:
 
     def _publish_alone(self, change: Change) -> None:
         self.store.follow()
-        if not self._is_complete(change):
+        if not _is_complete(self.view, change):
             return
         try:
             self._commit([self.store.stage(change)])
         except UncommittedEditError as error:
             self.store.roll_back()
             self.report.waiting.append(_waiting_edit(error))
-
-    def _is_complete(self, change: Change) -> bool:
-        """Return True if all records exist that a change rests on or links to."""
-        return len(self.view.records.existing(change.needs)) == len(change.needs)
 
     def _commit(self, pending: Sequence["StagedChange"]) -> None:
         commits = self.store.apply(pending, self._base, now=self.now, policy=self.policy)
@@ -485,22 +487,20 @@ class Run:
         return files.keys() - edits
 
 
-def _begins_commit(pending: "Sequence[StagedChange]", change: Change) -> bool:
+def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
     """Return True if a change cannot share the commit of the pending changes.
 
     Changes that share a commit are published together, however long this takes.
     """
-    changes = [item.change for item in pending]
-    if not changes or not changes[-1].commit_with:
+    if not pending or not pending[-1].commit_with:
         return False
-    *_, last_commit = group_neighbours([*changes, change])
+    *_, last_commit = group_neighbours([*pending, change])
     return len(last_commit) == 1
 
 
-def _is_late(count: int, since: float, last_duration: float) -> bool:
-    """Return True if the pending changes are many, or have waited long enough for others."""
-    patience = min(max(_MIN_PATIENCE, _PATIENCE_FACTOR * last_duration), _MAX_PATIENCE)
-    return time.monotonic() - since >= patience or count >= _MAX_PENDING
+def _is_complete(view: Topics, change: Change) -> bool:
+    """Return True if all records exist that a change rests on or links to."""
+    return len(view.records.existing(change.needs)) == len(change.needs)
 
 
 def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:

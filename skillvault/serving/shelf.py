@@ -490,10 +490,6 @@ def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> l
     return sorted({name for names in by_label for name in names})
 
 
-def _labelled_skills(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
-    return _served_skills(head, _labelled_names(head, labels))
-
-
 def _served_skills(head: Topics, names: Iterable[str]) -> list[Skill]:
     names = list(names)
     skills = {entry.skill.name: entry.skill for entry in head.layers.get_many(names, serving=True)}

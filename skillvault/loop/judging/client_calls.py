@@ -138,7 +138,7 @@ class ClientCalls:
                         break
                     if not report.calls:
                         self._check_login()
-                    keys = self._send(self._select_batch(due_questions), lock, report)
+                    keys = self._ask(self._select_batch(due_questions), lock, report)
                     self._commit_replies(keys, report)
             except UnavailableError as error:
                 report.stopped = str(error)
@@ -264,7 +264,7 @@ class ClientCalls:
     def _build_call(self, batch: QuestionBatch) -> ClientCall:
         return self._client.build_call(batch, self._policy.client_model, self._call_folder)
 
-    def _send(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
+    def _ask(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
         """Send one call, store its replies and return their keys; else UnavailableError."""
         batch = build_batch([question.request for question in chosen])
         tokens = batch.tokens + self._client.call_tokens

@@ -310,6 +310,12 @@ class Objects:
 
         The cost depends on the folders on the paths, not on the vault's size.
         """
+
+        def write_folder(tree: Tree) -> str:
+            tree_id = self._write(_TREE, tree.encode_tree())
+            self._cache_tree(tree_id, tree)  # the next commit needs it
+            return tree_id
+
         folders = {folder for path in entries for folder in layout.folders_above(path)}
         trees = self.folders(base, ["", *folders])
         for path, entry in entries.items():
@@ -318,14 +324,9 @@ class Objects:
         for folder in sorted(folders, key=lambda folder: (-folder.count("/"), folder)):
             parent, _, name = folder.rpartition("/")
             # An empty folder is removed from its parent.
-            node = Entry(FOLDER, self._write_folder(trees[folder])) if trees[folder] else None
+            node = Entry(FOLDER, write_folder(trees[folder])) if trees[folder] else None
             trees[parent].set(name, node)
-        return self._write_folder(trees[""])
-
-    def _write_folder(self, tree: Tree) -> str:
-        tree_id = self._write(_TREE, tree.encode_tree())
-        self._cache_tree(tree_id, tree)  # the next commit needs it
-        return tree_id
+        return write_folder(trees[""])
 
     def _write(self, kind: int, content: bytes) -> str:
         try:

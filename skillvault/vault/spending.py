@@ -57,7 +57,7 @@ class Circuit(Struct, frozen=True):
     probe: int | None = None
 
     @property
-    def wait_reason(self) -> str:
+    def retry_notice(self) -> str:
         """The reason and the end of the pause."""
         return f"{self.reason}; asked again at {_format_time(self.until)}"
 
@@ -102,7 +102,7 @@ class Ledger:
             if now < circuit.until:
                 if _is_open(db, circuit.probe, now):
                     return None
-                raise UnavailableError(circuit.wait_reason)
+                raise UnavailableError(circuit.retry_notice)
             _check_caps(db, (usd, tokens), _format_day(now), rules)
             first = _first_unanswered(db, now, circuit)
             if first is not None:
@@ -279,7 +279,7 @@ class Ledger:
             return None
         with self._open() as db:
             circuit = _read_circuit(db)
-        return circuit.wait_reason if self._now() < circuit.until else None
+        return circuit.retry_notice if self._now() < circuit.until else None
 
     # ── the file ─────────────────────────────────────────────────────────────────────
 

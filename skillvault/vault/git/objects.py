@@ -310,6 +310,12 @@ class Objects:
 
         The cost depends on the folders on the paths, not on the vault's size.
         """
+
+        def write_folder(tree: Tree) -> str:
+            tree_id = self._write(_TREE, tree.encode_tree())
+            self._cache_tree(tree_id, tree)  # the next commit needs it
+            return tree_id
+
         folders = {folder for path in entries for folder in layout.folders_above(path)}
         trees = self.folders(base, ["", *folders])
         for path, entry in entries.items():

@@ -30,7 +30,6 @@ from skillvault.model.english import FULL, FUNCTION_WORDS, REQUEST_WORDS, WORK_W
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Ref, Scalar
 from skillvault.model.sameness.form import stem
-from skillvault.vault.files import layout
 from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.search.ranking import Near
 
@@ -76,10 +75,15 @@ def unknown_domain(head: Topics, domain: str) -> str | None:
     return None if domain in domains else near_domain(domain, domains) or ""
 
 
+def skill_path(name: str) -> str:
+    """Return the path of a skill of the vault; a person's folder may have any name."""
+    return f"skills/{name}/SKILL.md"
+
+
 def _summary(head: Topics, name: str) -> Summary:
     skill = head.skills.get(name)
     if skill is not None:
-        return Summary(skill.description, layout.skill_path(name))
+        return Summary(skill.description, skill_path(name))
     entry = head.layers.of_name(name)
     return Summary(entry.skill.description, entry.path) if entry else Summary()
 

@@ -16,7 +16,6 @@ from skillvault.model.text.text import shorten
 from skillvault.serving import background
 from skillvault.serving import shelf as serving
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
 
 if TYPE_CHECKING:
@@ -207,7 +206,11 @@ def _results(
     for hit in hits:
         ref = parse_ref(hit.id)
         # A proposed or archived skill may have the name of a skill of another layer.
-        path = layout.skill_path(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
+        path = (
+            background.skill_path(ref.id)
+            if ref.kind == "skill"
+            else head.records.path_of(ref) or ""
+        )
         record = head.records.by_path([path]).get(path)
         if record is None or isinstance(record, Problem):
             entry = head.layers.of_name(ref.id)

@@ -562,7 +562,7 @@ def _split_names(column: str) -> tuple[str, ...]:
 def _vault_skills(head: Topics) -> Iterator[ShelfSkill]:
     blobs = {row.name: row.blob for row in head.skills.candidates()}
     for name, skill in head.skills.items():
-        path = layout.skill_path(name)
+        path = background.skill_path(name)
         yield ShelfSkill(replace(skill, name=name), "vault", path, blobs.get(name, ""))
 
 

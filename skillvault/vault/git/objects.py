@@ -322,11 +322,6 @@ class Objects:
             folder, _, name = path.rpartition("/")
             trees[folder].set(name, entry)
 
-        def write_folder(tree: Tree) -> str:
-            tree_id = self._write(_TREE, tree.encode_tree())
-            self._cache_tree(tree_id, tree)  # the next commit needs it
-            return tree_id
-
         for folder in sorted(folders, key=lambda folder: (-folder.count("/"), folder)):
             parent, _, name = folder.rpartition("/")
             # An empty folder is removed from its parent.

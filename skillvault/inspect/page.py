@@ -305,16 +305,31 @@ def _failed_deed(vault: PageRecords, page: SkillPage, statement: StatementEviden
         for lesson in page.statements
         if lesson.kind == "lesson" and not runs.isdisjoint(lesson.supporting)
     )
+    instead = next(lessons, remedy.removesuffix(".").removesuffix(")"))
+    result = cut_repetition(result.rstrip(" (;"), instead)
+    label, colon, words = instead.partition(": ")
+    if colon and deed.casefold().startswith(f"{label}: ".casefold()):
+        instead = f"{words[:1].upper()}{words[1:]}"
     return FailedDeed(
         deed=deed,
-        result=f"{loss}: {result}" if loss else result.rstrip(" (;"),
-        instead=next(lessons, remedy.removesuffix(".").removesuffix(")")),
+        result=f"{loss}: {result}" if loss else result,
+        instead=instead,
         domain=page.skill.domain,
         skill=page.name,
         failures=len(runs),
         count=len(runs) + len(statement.against),
         is_group=is_group,
     )
+
+
+def cut_repetition(result: str, lesson: str) -> str:
+    """Cut the end of a person's words off if the lesson, `subject: words (notes)`, quotes it."""
+    words = lesson.partition(" (")[0].rstrip(".")
+    for text in (words, words.partition(": ")[2]):
+        start = result.casefold().find(text.casefold()) if text else -1
+        if start > 0:
+            return result[:start].rstrip(" .,:;-–—")
+    return result
 
 
 def result_of_first(text: str, deeds: Iterable[str]) -> str:

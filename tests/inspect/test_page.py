@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from skillvault.api import Vault, page
-from skillvault.inspect.page import Rate, drawdown, result_of_first
+from skillvault.inspect.page import Rate, cut_repetition, drawdown, result_of_first
 from skillvault.inspect.week import find_reason
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import UsageError
@@ -244,3 +244,16 @@ def test_a_deed_that_failed_is_to_stop_once_whoever_says_it(vault: Vault) -> Non
     assert ("I raise the sleep", "assert 504 == 200.") in [
         (stop.deed, stop.result) for stop in stops
     ]
+
+
+@pytest.mark.parametrize(
+    ("result", "lesson", "cut"),
+    [
+        ("no, drop black. Use ruff.", "ruff check: Use ruff (a person says so).", "no, drop black"),
+        ("stop printing, we use structlog", "We use structlog.", "stop printing"),
+        ("Use ruff.", "ruff check: Use ruff (a person says so).", "Use ruff."),
+        ("504 after 30 s", "Add the index.", "504 after 30 s"),
+    ],
+)
+def test_what_to_do_instead_is_said_once(result: str, lesson: str, cut: str) -> None:
+    assert cut_repetition(result, lesson) == cut

@@ -144,7 +144,11 @@ def print_tree(tree: dict[str, Any], branch_key: str) -> None:
     """Print a tree; `branch_key` is `sources` or `targets`."""
     echo(_node_text(tree["ref"]))
     _print_branches(tree[branch_key], branch_key, "")
-    if not tree[branch_key] and (layer := tree["ref"].get("layer")):
+    if stated := tree.get("stated"):
+        day = f" on {stated['date']}" if stated["date"] else ""
+        place = f" in {stated['repository']}" if stated["repository"] else ""
+        echo(f"└── stated{day}{place}, session {stated['session']}")
+    elif not tree[branch_key] and (layer := tree["ref"].get("layer")):
         echo(f"└── ({_LAYER_ORIGINS[layer]})")
     elif not tree[branch_key] and "pattern" not in tree:  # the rule of a pattern is printed below
         notes = {"sources": "written by hand or not linked", "targets": "nothing came of it yet"}

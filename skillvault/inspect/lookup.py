@@ -16,7 +16,17 @@ from skillvault.loop.judging import questions
 from skillvault.loop.run import Run
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.link_lists import LinkList
-from skillvault.model.records import Commit, Link, Problem, Record, Ref, ShelfSkill, Skill, kind_of
+from skillvault.model.records import (
+    Commit,
+    Fact,
+    Link,
+    Problem,
+    Record,
+    Ref,
+    ShelfSkill,
+    Skill,
+    kind_of,
+)
 from skillvault.model.skill_evidence import EVIDENCE, SkillEvidence, TryLines, from_text
 from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
@@ -138,13 +148,21 @@ def why(run: Run, text: str) -> dict[str, Any]:
         return {**learned.explain_pattern(store, head, pattern), **empty_keys}
     ref = resolve(store, head, text)
     answers = questions.answers_behind(run, ref) if len(head.answers) else []
+    fact = head.facts.get_many([ref.id]).get(ref.id) if ref.kind == "fact" else None
     return {
         **_with_commits(head, ref),
         "sources": provenance.sources(head, ref),
         "against": list(both_sides(head, ref).against),
         "rules": status.tested_rules(run, ref),
+        **({"stated": _statement_of(fact)} if fact and fact.session else {}),
         **({"answers": answers} if answers else {}),
     }
+
+
+def _statement_of(fact: Fact) -> dict[str, str | None]:
+    """Return when and in which session a person stated a rule."""
+    day = f"{fact.created_at:%Y-%m-%d}" if fact.created_at else None
+    return {"date": day, "session": fact.session, "repository": fact.scope}
 
 
 def impact(run: Run, text: str) -> dict[str, Any]:

@@ -103,9 +103,16 @@ def _reopen_approved(run: Run, text: str, reason: str) -> Change | None:
         skill, shelf = view.skills.find(ref.id), layout.shelf_of(view.records.path_of(ref) or "")
         if skill is not None and shelf != "proposed":
             skills.append((with_folder_name(ref.id, skill), shelf))
+    facts = [ref.id for (ref,) in targets if ref.kind == "fact" and ref in view.records]
+    if facts:
+        raise UsageError(f"{commit[:10]}: approved a rule; {_retirement_of(facts[0])}")
     if not skills:
         raise UsageError(f"{commit[:10]}: nothing that it approved is served or archived any more")
     return propose_again(skills, commit, reason)
+
+
+def _retirement_of(fact: str) -> str:
+    return f"`skillvault fact retire {fact} --reason TEXT` takes it out of service"
 
 
 def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
@@ -124,6 +131,8 @@ def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
         return view.history.commits_changing(skill)[-1].sha, [skill]
     sha = run.store.git.history.commit_named(text)
     parts = view.history.parts_of(sha) if sha else []
+    if sha is None and Ref("fact", text) in view.records:
+        raise UsageError(f"{text}: is a fact; {_retirement_of(text)}")
     if sha is None or not parts:
         raise UsageError(
             f"{text}: neither a skill nor a commit of this branch; `skillvault log` lists them"

@@ -42,6 +42,8 @@ _MIN_STEM = 4  # letters that words have in common
 _WORD = re.compile(r"[^\W_]+")
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 _TIE_BREAK = 1e-9  # of a score, for a word's distance from the beginning of a fact
+# A run whose result nobody knows: no task learns from it.
+_OPEN_TRY = re.compile(r"- \d{4}-\d\d-\d\d open\b")
 _COMMON_WORDS = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
 
 
@@ -265,7 +267,9 @@ def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, G
             _, _, target = skill.description.partition(". ")[0].partition(" on ")
             is_single = "," not in target and " and " not in target
             words = [*words_of(action), target.rstrip(".") if is_single else ""]
-            guides[name] = Guide(" ".join(words).strip(), skill.body, head.records.read_tries(name))
+            tries = head.records.read_tries(name)
+            decided_tries = tuple(line for line in tries if not _OPEN_TRY.match(line))
+            guides[name] = Guide(" ".join(words).strip(), skill.body, decided_tries)
     return guides
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from skillvault.api import Vault, retract
+from skillvault.api import Vault, retract, undo
 from skillvault.model.errors import UsageError
 from tests.conftest import NOW
 from tests.sessions.test_hooks import Client
@@ -128,6 +128,16 @@ def test_an_approved_rule_is_served_as_a_rule(client: Client) -> None:
     assert f"- {RULE}" in next_session(client)
     assert client.vault.memory.waiting() == []
     assert client.vault.check().problems == []
+
+
+def test_an_approved_rule_names_its_day_and_how_it_is_retired(client: Client) -> None:
+    corrected(client)
+    rule = client.vault.memory.waiting()[0].id
+    approval = client.vault.memory.approve(rule, now=client.at).done[0].commit
+    assert client.vault.why(rule)["stated"]["date"] == f"{NOW:%Y-%m-%d}"
+    for name in (str(approval), rule):
+        with pytest.raises(UsageError, match="skillvault fact retire uv-not-pip"):
+            undo(client.vault, name, now=client.at)
 
 
 def test_a_rejected_rule_is_not_proposed_again(client: Client) -> None:

@@ -23,6 +23,8 @@ _WORD = re.compile(r"\w+")
 _DEED_END = re.compile(rf"{ARROW}| \((?:weak|strong): ")  # in the line of a try
 # The counts and dates that the program writes into a line: no task is about them.
 _COUNTS = re.compile(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
+# In the label `file in repository: `: all lines of a repository name it, so it tells none apart.
+_REPOSITORY = re.compile(r"^((?:- )?(?: \w+: )?[^:]{1,90}?) in [\w.-]+(?=: )")
 _PAIR = re.compile(r"(?<=[A-Z])[-/](?=[A-Z])")
 
 
@@ -54,7 +56,8 @@ def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, L
     is_about_task = not stems.isdisjoint(_word_stems(about))
     for line in lines:
         if total and (is_about_task or not stems.isdisjoint(_word_stems(line))):
-            words = _PAIR.sub(" ", _COUNTS.sub("", line))  # who asks about SOL means SOL-PERP
+            words = _REPOSITORY.sub(r"\1", _COUNTS.sub("", line))
+            words = _PAIR.sub(" ", words)  # who asks about SOL means SOL-PERP
             form = normal_form(f"{about}: {words}")
             shared = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
             matches[line] = LineMatch(shared, shared / total)

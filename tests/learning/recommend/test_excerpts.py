@@ -108,6 +108,14 @@ def test_a_try_that_the_text_does_not_tell_answers_too() -> None:
     assert _lines_of(excerpt, "For This Task") == TRIED[:1]
 
 
+@pytest.mark.parametrize(
+    "line", ["- tax.py in shop: Round up.", "- 2026-11-05 failed: tax.py in shop: Up."]
+)
+def test_the_repository_in_a_label_matches_no_task(line: str) -> None:
+    assert match_lines("add the package requests to the shop", [line])[line].weight == 0
+    assert match_lines("tax.py is wrong", [line])[line].weight > 0
+
+
 def test_a_try_without_a_deed_is_no_line_of_an_answer() -> None:
     bare_try = "- 2026-11-05 failed (invoices)."
     excerpt = cut_excerpt("drop the unused index of invoices", DEPLOY, [*TRIED, bare_try], "deploy")

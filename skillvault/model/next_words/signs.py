@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 _OPENING = 300  # characters in which a user judges the work
 _PRAISE_SPAN = 80  # characters in which a "but" cancels praise
 _FEW_WORDS, _SOME_WORDS, _MANY_WORDS = 4, 12, 25
-_SHORT_RULE, _LONG_RULE, _DOUBTED_NAMES = 5, 20, 3
+_SHORT_RULE, _DOUBTED_NAMES = 5, 3
 _STEM = 5  # letters by which forms of a word are told from other words
 _RULE_MEANINGS = {
     **dict.fromkeys(("lasting", "order", "duty"), 2),
@@ -279,7 +279,6 @@ _PROMPT_SIGNS: Mapping[str, Callable[[Prompt], float]] = {
         and not any(sentence.has_clause("reproach") for sentence in p.sentences)
     ),
     "exclaims": lambda p: "!" in p.text,
-    "doubts": lambda p: "??" in p.text or "?!" in p.text,
     "doubts a name": _doubts_name,
     "invited": lambda p: p.is_invited,
     "invited, one sentence": lambda p: p.is_invited and not p.later,
@@ -313,7 +312,6 @@ def _asks_before(statement: Statement) -> bool:
 _STATEMENT_SIGNS: Mapping[str, Callable[[Statement], float]] = {
     "failure": lambda s: s.failure,
     "few words": lambda s: count_words(s.rule.text) <= _SHORT_RULE,
-    "many words": lambda s: count_words(s.rule.text) > _LONG_RULE,
     "code sign": lambda s: has_code_sign(s.rule),
     "about code": lambda s: is_about_code(s.rule),
     "names the answer": _names_answer,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from skillvault.model import next_words
 from skillvault.model.next_words import phrases, signs
-from skillvault.model.next_words.signs import Prompt
+from skillvault.model.next_words.signs import TypedPrompt
 
 PROMPTS = Path(__file__).parent / "quality" / "next_prompts.jsonl"
 WEIGHTS = Path(next_words.__file__).with_name("weights.toml")
@@ -105,7 +105,7 @@ def main() -> None:
         and (prompt := next_words.read_prompt(row["text"], row["answer"])) is not None
     ]
     pairs = [(row, prompt) for row, prompt, _ in triples]
-    prompts: list[Prompt] = [prompt for _, prompt in pairs]
+    prompts: list[TypedPrompt] = [prompt for _, prompt in pairs]
     meanings = [name for name in phrases.meanings() if name not in UNREAD]
     prompt_signs, statement_signs = signs.list_signs(meanings)
     values = read_values(signs.read_prompt_sign, prompts, prompt_signs)

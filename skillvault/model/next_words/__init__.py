@@ -14,7 +14,7 @@ from msgspec import Struct
 from skillvault.model.lazy import regex
 from skillvault.model.next_words import signs
 from skillvault.model.next_words.phrases import Words, read_words
-from skillvault.model.next_words.signs import Prompt, Statement
+from skillvault.model.next_words.signs import CandidateRule, TypedPrompt
 from skillvault.model.records import Status
 
 _MAX_TYPED = 1500  # characters that are read of a prompt
@@ -103,7 +103,7 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     return Reaction(status, is_rejected or bool(rules), rules)
 
 
-def read_prompt(text: str, answer: str) -> Prompt | None:
+def read_prompt(text: str, answer: str) -> TypedPrompt | None:
     """Return what a person typed of a prompt; None for nothing."""
     items = _typed_list(text)
     part = "\n".join(items) or _typed_part(text)
@@ -112,7 +112,7 @@ def read_prompt(text: str, answer: str) -> Prompt | None:
         return None
     if sentences[0].text.endswith(":") and sentences[0].has_clause("request"):
         sentences = sentences[:1]  # what follows is the matter of a new task
-    return Prompt(
+    return TypedPrompt(
         sentences,
         answer,
         is_pasted=not items and len(part) < len(text.strip()),
@@ -120,7 +120,7 @@ def read_prompt(text: str, answer: str) -> Prompt | None:
     )
 
 
-def statements_of_prompt(prompt: Prompt, failure: float) -> Iterator[Statement]:
+def statements_of_prompt(prompt: TypedPrompt, failure: float) -> Iterator[CandidateRule]:
     """Yield the statements that may be rules, up to the words of another person."""
     is_for_later = False
     for sentence in prompt.sentences:
@@ -134,7 +134,7 @@ def statements_of_prompt(prompt: Prompt, failure: float) -> Iterator[Statement]:
             continue
         text = _COURTESY.sub("", _cut_judgment(plain).rstrip(_END_SIGNS)).strip(_END_SIGNS)
         if text and (prompt.is_list or _is_long_enough(text)):
-            yield Statement(
+            yield CandidateRule(
                 prompt,
                 sentence,
                 sentence.cut(text),

@@ -7,7 +7,7 @@ this module, such as `only questions`. `weights.toml` has the weights;
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pkgutil import get_data
 from typing import TypeVar
@@ -50,7 +50,7 @@ _URGENCY = regex(
 )
 
 
-class Prompt:
+class TypedPrompt:
     """A prompt as the signs see it: the sentences that a person typed, and the answer before."""
 
     def __init__(
@@ -70,18 +70,24 @@ class Prompt:
 
     @cached_property
     def is_invited(self) -> bool:
-        """Whether the answer ends with a question, options to choose from, or a request."""
+        """True for an answer that ends with a question, options to choose from, or a request."""
         if self.answer.rstrip().endswith(_QUESTION_END):
             return True
         sentences = _ANSWER_SENTENCE.findall(self.answer)[-_LAST_SENTENCES:]
         return any(read_words(sentence).has_clause("invitation") for sentence in sentences)
 
 
-class Statement:
+class CandidateRule:
     """A sentence of a prompt without the judgment around it: perhaps a rule."""
 
     def __init__(
-        self, prompt: Prompt, sentence: Words, rule: Words, *, is_for_later: bool, failure: float
+        self,
+        prompt: TypedPrompt,
+        sentence: Words,
+        rule: Words,
+        *,
+        is_for_later: bool,
+        failure: float,
     ) -> None:
         self.prompt, self.sentence, self.rule = prompt, sentence, rule
         self.main = rule.cut(rule.text_before("reason") or rule.text)
@@ -92,39 +98,36 @@ class Statement:
 # ── judgments ────────────────────────────────────────────────────────────────────────
 
 
-def score_failure(prompt: Prompt) -> float:
+def score_failure(prompt: TypedPrompt) -> float:
     """Return how much speaks for a prompt that says that the work was wrong: above 0 most."""
     return _weigh(prompt, "failure", _PROMPT_PLACES, _PROMPT_SIGNS)
 
 
-def score_correction(prompt: Prompt) -> float:
+def score_correction(prompt: TypedPrompt) -> float:
     """Return how much speaks for a prompt that says what the work should have been."""
     return _weigh(prompt, "correction", _PROMPT_PLACES, _PROMPT_SIGNS)
 
 
-def score_rule(statement: Statement) -> float:
+def score_rule(statement: CandidateRule) -> float:
     """Return how much speaks for a statement that holds for the repository from now on."""
     return _weigh(statement, "rule", _STATEMENT_PLACES, _STATEMENT_SIGNS)
 
 
-def read_prompt_sign(prompt: Prompt, sign: str) -> float:
+def read_prompt_sign(prompt: TypedPrompt, sign: str) -> float:
     """Return how much of a sign a prompt has, mostly 0 or 1."""
     return _read(prompt, sign, _PROMPT_PLACES, _PROMPT_SIGNS)
 
 
-def read_statement_sign(statement: Statement, sign: str) -> float:
+def read_statement_sign(statement: CandidateRule, sign: str) -> float:
     """Return how much of a sign a statement has, mostly 0 or 1."""
     return _read(statement, sign, _STATEMENT_PLACES, _STATEMENT_SIGNS)
 
 
 def list_signs(meanings: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the names of all signs of prompts, and of statements."""
-
-    def names(places: Mapping[str, object], functions: Mapping[str, object]) -> Iterator[str]:
-        yield from functions
-        yield from (f"{place} {meaning}" for place in places for meaning in meanings)
-
-    return [*names(_PROMPT_PLACES, _PROMPT_SIGNS)], [*names(_STATEMENT_PLACES, _STATEMENT_SIGNS)]
+    prompt_signs = [f"{place} {meaning}" for place in _PROMPT_PLACES for meaning in meanings]
+    rule_signs = [f"{place} {meaning}" for place in _STATEMENT_PLACES for meaning in meanings]
+    return [*_PROMPT_SIGNS, *prompt_signs], [*_STATEMENT_SIGNS, *rule_signs]
 
 
 def _weigh(
@@ -161,7 +164,7 @@ def _weights() -> Mapping[str, Mapping[str, float]]:
 
 # ── places ───────────────────────────────────────────────────────────────────────────
 
-_PROMPT_PLACES: Mapping[str, Callable[[Prompt, str], bool]] = {
+_PROMPT_PLACES: Mapping[str, Callable[[TypedPrompt, str], bool]] = {
     "first starts": lambda prompt, meaning: prompt.first.starts(meaning),
     "first clause": lambda prompt, meaning: (
         not prompt.first.starts(meaning) and prompt.first.has_clause(meaning)
@@ -170,7 +173,7 @@ _PROMPT_PLACES: Mapping[str, Callable[[Prompt, str], bool]] = {
     "later clause": lambda prompt, meaning: any(s.has_clause(meaning) for s in prompt.later),
     "later has": lambda prompt, meaning: any(s.has(meaning) for s in prompt.later),
 }
-_STATEMENT_PLACES: Mapping[str, Callable[[Statement, str], bool]] = {
+_STATEMENT_PLACES: Mapping[str, Callable[[CandidateRule, str], bool]] = {
     "has": lambda statement, meaning: statement.main.has(meaning),
     "starts": lambda statement, meaning: statement.rule.starts(meaning),
     "clause": lambda statement, meaning: (
@@ -242,7 +245,7 @@ def _is_refusal(sentence: Words) -> bool:
     return sentence.has_clause("accusation") and not is_thought
 
 
-def _requires_otherwise(prompt: Prompt) -> bool:
+def _requires_otherwise(prompt: TypedPrompt) -> bool:
     """Return True if a user says how a thing must be that the agent has just named."""
     first = prompt.first
     if is_question(first) or first.has_clause("request") or any(map(first.has, _NO_REQUIREMENT)):
@@ -254,18 +257,18 @@ def _requires_otherwise(prompt: Prompt) -> bool:
     return names[-1] in prompt.topic or bool(_CJK.search(subject) and prompt.topic & {*names})
 
 
-def _doubts_name(prompt: Prompt) -> bool:
+def _doubts_name(prompt: TypedPrompt) -> bool:
     """Return True for a doubt of words of the answer: "blue? the design says green"."""
     names = find_names(prompt.first.text)
     is_doubt = prompt.first.text.endswith(_QUESTION_END) and not prompt.first.starts("question")
     return is_doubt and 0 < len(names) <= _DOUBTED_NAMES and not prompt.topic.isdisjoint(names)
 
 
-def _numbers(text: str) -> set[str]:
+def _find_numbers(text: str) -> set[str]:
     return set(_NUMBER.findall(text))
 
 
-_PROMPT_SIGNS: Mapping[str, Callable[[Prompt], float]] = {
+_PROMPT_SIGNS: Mapping[str, Callable[[TypedPrompt], float]] = {
     "few words": lambda p: count_words(p.text) <= _FEW_WORDS,
     "some words": lambda p: _FEW_WORDS < count_words(p.text) <= _SOME_WORDS,
     "many words": lambda p: count_words(p.text) > _MANY_WORDS,
@@ -286,9 +289,9 @@ _PROMPT_SIGNS: Mapping[str, Callable[[Prompt], float]] = {
     "list": lambda p: p.is_list,
     "names the answer": lambda p: not p.topic.isdisjoint(find_names(p.first.text)),
     "other number": lambda p: (
-        bool(_numbers(p.answer)) and not _numbers(p.first.text) <= _numbers(p.answer)
+        bool(_find_numbers(p.answer)) and not _find_numbers(p.first.text) <= _find_numbers(p.answer)
     ),
-    "same number": lambda p: not _numbers(p.first.text).isdisjoint(_numbers(p.answer)),
+    "same number": lambda p: not _find_numbers(p.first.text).isdisjoint(_find_numbers(p.answer)),
     "refuses": lambda p: any(map(_is_refusal, p.sentences)),
     "declines": lambda p: p.opening.starts("declined"),
     "relieved": lambda p: is_relief(p.opening),
@@ -301,15 +304,15 @@ _PROMPT_SIGNS: Mapping[str, Callable[[Prompt], float]] = {
 # ── signs of a statement ─────────────────────────────────────────────────────────────
 
 
-def _names_answer(statement: Statement) -> bool:
+def _names_answer(statement: CandidateRule) -> bool:
     return not statement.prompt.topic.isdisjoint(find_names(statement.rule.text))
 
 
-def _asks_before(statement: Statement) -> bool:
+def _asks_before(statement: CandidateRule) -> bool:
     return any(s.has_clause("request") for s in statement.prompt.sentences[: statement.place])
 
 
-_STATEMENT_SIGNS: Mapping[str, Callable[[Statement], float]] = {
+_STATEMENT_SIGNS: Mapping[str, Callable[[CandidateRule], float]] = {
     "failure": lambda s: s.failure,
     "few words": lambda s: count_words(s.rule.text) <= _SHORT_RULE,
     "code sign": lambda s: has_code_sign(s.rule),

@@ -32,6 +32,8 @@ from skillvault.model.next_words import Reaction, read_reaction
         ("aucun mot de passe dans le dépôt", "aucun mot de passe dans le dépôt"),
         ("不对，我们这里用 pnpm，不要用 npm", "我们这里用 pnpm，不要用 npm"),
         ("日志统一走 logger，不要用 print", "日志统一走 logger，不要用 print"),
+        ("não, aqui a gente usa pnpm, nunca npm", "aqui a gente usa pnpm, nunca npm"),
+        ("não, todo endpoint precisa de testes", "todo endpoint precisa de testes"),
     ],
 )
 def test_a_correction_in_the_form_of_a_rule_is_quoted_verbatim(text: str, rule: str) -> None:
@@ -152,6 +154,8 @@ def test_a_wish_for_once_is_no_rule(text: str) -> None:
         "remets les textes",
         "谁让你改这个的？",
         "改回去",
+        "desfaz isso",
+        "você apagou os testes",
     ],
 )
 def test_an_accusation_and_a_wish_to_restore_reject_the_work(text: str) -> None:

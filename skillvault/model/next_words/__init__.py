@@ -1,43 +1,30 @@
 """Read a user's next words: a judgment of the work before, and rules.
 
-Only patterns decide, for English, German, Spanish, French and Chinese. A statement is a rule when
-enough signs of `phrases.toml` add up. The reader is cautious: a question, a quotation, code and a
-pasted text state no rule.
+Only patterns decide, for English, German, Spanish, French, Chinese and Portuguese. Signs for and
+against a judgment are weighed and summed (`signs.py`). The reader is cautious: a question, a
+quotation, code and a pasted text state no rule.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import takewhile
 
 from msgspec import Struct
 
 from skillvault.model.lazy import regex
-from skillvault.model.next_words.phrases import Words, is_common, read_words
+from skillvault.model.next_words import signs
+from skillvault.model.next_words.phrases import Words, read_words
+from skillvault.model.next_words.signs import CandidateRule, TypedPrompt
 from skillvault.model.records import Status
 
 _MAX_TYPED = 1500  # characters that are read of a prompt
 _MAX_LINES = 5  # lines in a row that a person types; more are pasted
 _MIN_WORDS, _MIN_SIGNS, _MAX_RULE = 3, 4, 300  # of a rule: words, Chinese characters, characters
 _MIN_ITEMS, _MAX_ITEMS = 2, 6  # items of a list that a person types
-_OPENING = 300  # characters in which a user judges the work
-_PRAISE_SPAN = 80  # characters in which a "but" cancels praise
-
-# How much each sign counts, and the sum that is enough.
-_RULE_SIGNS = {"lasting": 2, "order": 2, "duty": 2, "custom": 1, "ever": 1, "ban": 1, "choice": 1}
-_OTHER_SIGNS = {"symptom": -1, "just_now": -1}
-_PRODUCT_SIGNS = {"product": -1, "runtime": -1}
-_CODE, _LATER, _REJECTED, _MIN_RULE = 1, 2, 1, 3
-_HINTS = ("aftermath", "just_now", "product", "event", "negation")
-_FAULT_SIGNS, _MIN_FAULT = {"symptom": 3, **dict.fromkeys(_HINTS, 1)}, 3
-_FEW_WORDS, _ECHO = 9, 2
-# Signs that a sentence about a thing asks for more, or reports a fault, and requires nothing.
-_NO_REQUIREMENT = (
-    *("besides", "hedge", "plea", "reported", "once", "later"),
-    *("symptom", "event", "aftermath", "just_now"),
-)
-_NO_RULE = ("hedge", "behaviour", "plan")
-_NO_REPORT = ("good", "requirement", "reported", "ever", "own_fault", "plan", "later", "duty")
-_STRONG = 4  # signs of a rule that need no word about code beside them
+# The score from which on a prompt is a failure or a correction, and a statement a rule.
+FAILURE, _CORRECTION, RULE = 0.4, 0.0, 0.2
+_LISTED = 2.5  # the score that a statement needs less in a list of rules
+_MOST_FAILURE = 4.0  # a higher score says no more about the rules in a prompt
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
 _SENTENCE_END = regex(
@@ -67,13 +54,6 @@ _COURTESY = regex(
     r"|s'il te plaît|stp|svp)$|[,，]?\s*谢谢$",
     re.IGNORECASE,
 )
-# Words of courtesy and haste within a request; they change nothing about it.
-_URGENCY = regex(
-    r"\s+(?:please|pls|just|now|asap|quickly|immediately|right away|bitte|mal|doch|jetzt|sofort"
-    r"|gleich|einfach|por favor|ya|ahora(?: mismo)?|s'il te plaît|stp|donc|vite|tout de suite)\b"
-    r"|赶紧|马上|赶快",
-    re.IGNORECASE,
-)
 _END_SIGNS = " \t.!。！,，;；:："
 _CONJUNCTION = regex(
     r"^\s*(?:(?:and|but|so|because|since|und|aber|weil|denn|y|pero|porque|et|mais|car)\b\s*)?",
@@ -88,23 +68,7 @@ _RISK = regex(
     re.IGNORECASE,
 )
 _CJK = regex(r"[\u4e00-\u9fff]")
-_CJK_NAME = regex(r"(?:(?![的了是在不我你他这那有没都要就也和已用好个])[\u4e00-\u9fff]){2}")
 _WORD = regex(r"[\w@./#:-]+")
-_NAME = regex(r"[^\W_]{2,}")  # words that may name a thing
-_STEM = 5  # letters by which forms of a word are told from other words
-_CODE_WORD = regex(
-    r"[a-z]\w*[A-Z]\w*|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
-    r"|\w\.(?:py|[jt]sx?|go|rs|java|rb|json|ya?ml|toml|md|sql|sh|lock|css|html|proto|cfg|mod)\b"
-)
-
-
-class _Situation(Struct, frozen=True):
-    """The things and the judgment around rules: `topic` has the stems of words of the answer."""
-
-    topic: frozenset[str]
-    is_failure: bool
-    is_new_task: bool
-    is_list: bool
 
 
 class Reaction(Struct, frozen=True):
@@ -120,66 +84,74 @@ class Reaction(Struct, frozen=True):
 
 def read_reaction(text: str, answer: str = "") -> Reaction:
     """Read a user's words after an answer; in a reply to a question little is a judgment."""
-    is_reply = _invites_words(answer)
-    topic = frozenset(_find_names(answer))
-    items = _typed_list(text)
-    typed = read_words("\n".join(items) or _typed_part(text))
-    sentences = tuple(_split_sentences(typed))
-    opening = typed.cut(" ".join(sentence.text for sentence in sentences)[:_OPENING])
-    if sentences and sentences[0].text.endswith(":") and sentences[0].has_clause("request"):
-        sentences = sentences[:1]  # what follows is the matter of a new task
-    if not sentences or opening.has("own_fault"):
+    prompt = read_prompt(text, answer)
+    if prompt is None:
         return Reaction()
-    is_declined = opening.starts("declined") or (
-        _is_relief(opening) and not opening.has("contrast")
+    is_praised = signs.is_praise(prompt.opening)
+    failure = signs.score_failure(prompt)
+    rules = tuple(
+        dict.fromkeys(
+            statement.rule.text
+            for statement in statements_of_prompt(prompt, failure)
+            if signs.score_rule(statement) >= RULE - _LISTED * prompt.is_list
+        )
     )
-    is_rejected = not is_declined and (
-        _is_rejection(sentences, topic, is_reply)
-        or (not is_reply and _requires_otherwise(sentences[0], topic))
-    )
-    is_praise = not is_rejected and _is_praise(opening)
-    is_neutral = is_declined or is_praise or is_reply or opening.has("later")
-    is_failure = is_rejected or not (is_neutral or items or not _is_complaint(sentences))
-    is_new_task = not is_rejected and (
-        is_declined or is_reply or opening.has("plan") or _asks_for_work(sentences)
-    )
-    situation = _Situation(
-        topic=topic,
-        is_failure=is_failure,
-        is_new_task=is_new_task,
-        is_list=bool(items) and all(map(_has_sign, sentences)),
-    )
-    rules = tuple(dict.fromkeys(_find_rules(sentences, situation)))
-    is_failure = is_failure or (bool(rules) and not is_neutral)  # the work broke the rule
-    status: Status | None = "failure" if is_failure else "success" if is_praise else None
+    is_neutral = is_praised or prompt.is_invited or any(s.has("later") for s in prompt.sentences)
+    is_failure = failure >= FAILURE or (bool(rules) and not is_neutral)  # the work broke the rule
+    is_rejected = is_failure and signs.score_correction(prompt) >= _CORRECTION
+    status: Status | None = "failure" if is_failure else "success" if is_praised else None
     return Reaction(status, is_rejected or bool(rules), rules)
 
 
-def _invites_words(answer: str) -> bool:
-    """Return True if an answer ends with a question, options to choose from, or a request."""
-    if answer.rstrip().endswith(("?", "？")):
-        return True
-    sentences = [sentence for sentence in _SENTENCE_END.split(answer) if sentence.strip()]
-    return any(read_words(sentence).has_clause("invitation") for sentence in sentences[-2:])
+def read_prompt(text: str, answer: str) -> TypedPrompt | None:
+    """Return what a person typed of a prompt; None for nothing."""
+    items = _typed_list(text)
+    part = "\n".join(items) or _typed_part(text)
+    sentences = tuple(_split_sentences(read_words(part)))
+    if not sentences:
+        return None
+    if sentences[0].text.endswith(":") and sentences[0].has_clause("request"):
+        sentences = sentences[:1]  # what follows is the matter of a new task
+    return TypedPrompt(
+        sentences,
+        answer,
+        is_pasted=not items and len(part) < len(text.strip()),
+        is_list=bool(items) and all(map(_has_rule_sign, sentences)),
+    )
+
+
+def statements_of_prompt(prompt: TypedPrompt, failure: float) -> Iterator[CandidateRule]:
+    """Yield the statements that may be rules, up to the words of another person."""
+    is_for_later = False
+    for sentence in prompt.sentences:
+        if sentence.has("reported"):
+            return
+        is_for_later = is_for_later or sentence.has("later")
+        if prompt.is_list and sentence.text.endswith((":", "：")):
+            continue  # the line before a list
+        plain = sentence.cut(_TAG_QUESTION.sub("", sentence.text))
+        if signs.is_question(plain):
+            continue
+        text = _COURTESY.sub("", _cut_judgment(plain).rstrip(_END_SIGNS)).strip(_END_SIGNS)
+        if text and (prompt.is_list or _is_long_enough(text)):
+            yield CandidateRule(
+                prompt,
+                sentence,
+                sentence.cut(text),
+                is_for_later=is_for_later,
+                failure=max(-_MOST_FAILURE, min(failure, _MOST_FAILURE)),
+            )
 
 
 def states_rule(text: str) -> bool:
     """Return True if a sentence of a document has a sign of a rule, such as "never" or "must"."""
     words = read_words(text)
-    return not _is_question(words) and _sum_signs(words, _RULE_SIGNS) > 0
+    return not signs.is_question(words) and signs.sum_rule_meanings(words) > 0
 
 
 def is_risky(text: str) -> bool:
     """Return True if a rule has a URL, a secret or a command, or is against safety."""
     return _RISK.search(text) is not None
-
-
-def _asks_for_work(sentences: Sequence[Words]) -> bool:
-    """Return True if a user asks for more than to make the work as just said."""
-    first = next((words for words in sentences if not words.starts("praise")), sentences[0])
-    if first.has_clause("request") and not first.has_clause("repair"):
-        return True
-    return any(sentence.has_clause("build") for sentence in sentences)
 
 
 def _typed_part(text: str) -> str:
@@ -216,6 +188,10 @@ def _typed_list(text: str) -> list[str]:
     return [words.text for words in intro] + items
 
 
+def _has_rule_sign(words: Words) -> bool:
+    return words.starts("kind") or signs.sum_rule_meanings(words) > 0 or _opens_rules(words)
+
+
 def _opens_rules(words: Words) -> bool:
     return words.starts("rejection") or words.has("lasting") or words.has("later")
 
@@ -230,130 +206,6 @@ def _split_sentences(typed: Words) -> Iterator[Words]:
         elif piece.strip():
             texts.append(piece.strip())
     yield from map(typed.cut, texts)
-
-
-def _is_rejection(sentences: Sequence[Words], topic: frozenset[str], is_reply: bool) -> bool:
-    """Return True if a user says that the work is not what they want."""
-    first = sentences[0]
-    if any(map(_is_refusal, sentences)):
-        return True
-    if is_reply:
-        return False
-    if _is_echo(sentences, topic):
-        return True
-    if first.has("plan"):
-        return False
-    if first.starts("rejection") or first.has("once"):
-        return first.starts("rejection")
-    is_neutral = first.has_clause("request") or first.starts("praise") or first.has("hedge")
-    order = first.cut(_TAG_QUESTION.sub("", first.text))
-    is_report = _is_lack(first) or _is_relief(first)
-    is_ban = order.starts("ban") and not (is_report or _is_question(order))
-    return is_ban or (first.has("exclusion") and not (is_neutral or _is_question(first)))
-
-
-def _is_echo(sentences: Sequence[Words], topic: frozenset[str]) -> bool:
-    """Return True if a user doubts a word or two of the answer, and then says something."""
-    if len(sentences) < 2 or _is_question(sentences[1]):
-        return False
-    names = _find_names(sentences[0].text)
-    is_doubt = _is_question(sentences[0]) and not sentences[0].starts("question")
-    return is_doubt and 0 < len(names) <= _ECHO and topic.issuperset(names)
-
-
-def _is_relief(words: Words) -> bool:
-    """Return True if words say that nothing bad is there, and not that nothing ever may be."""
-    return words.starts("relief") and not words.has("ever")
-
-
-def _is_lack(sentence: Words) -> bool:
-    """Return True if a sentence says that the program shows nothing of a kind."""
-    return sentence.starts("absence") and not _is_about_code(sentence)
-
-
-def _requires_otherwise(sentence: Words, topic: frozenset[str]) -> bool:
-    """Return True if a user says how a thing must be that the agent has just named."""
-    if _is_question(sentence) or sentence.has_clause("request"):
-        return False
-    if any(map(sentence.has, _NO_REQUIREMENT)):
-        return False
-    subject = sentence.text_before("requirement")
-    names = _find_names(subject)
-    return bool(names) and (names[-1] in topic or bool(_CJK.search(subject) and topic & {*names}))
-
-
-def _find_names(text: str) -> list[str]:
-    """Return the stems of the words that may name a thing; in Chinese all pairs of signs."""
-    words = [word for word in _NAME.findall(text.casefold()) if not _CJK.search(word)]
-    pairs = [text[n : n + 2] for n in range(len(text) - 1) if _CJK_NAME.fullmatch(text, n, n + 2)]
-    return [word.rstrip("s")[:_STEM] for word in words if not is_common(word)] + pairs
-
-
-def _is_refusal(sentence: Words) -> bool:
-    plain = sentence.cut(_URGENCY.sub("", sentence.text))
-    if (
-        plain.has_clause("undoing")
-        or sentence.has_clause("undoing")
-        or sentence.has_clause("reproach")
-    ):
-        return True
-    is_thought = _is_question(sentence) or sentence.has("hedge")
-    return sentence.has_clause("accusation") and not is_thought
-
-
-def _find_rules(sentences: Sequence[Words], situation: _Situation) -> Iterator[str]:
-    """Yield the rules in sentences, up to another person's words; few in a new task."""
-    is_for_later = False
-    for sentence in sentences:
-        if sentence.has("reported"):
-            return
-        is_for_later = is_for_later or sentence.has("later")
-        rule = _rule_of(sentence)
-        if situation.is_list and sentence.text.endswith((":", "：")):
-            continue  # the line before a list
-        if situation.is_new_task and not (is_for_later or rule.has("lasting")):
-            continue
-        points = _weigh_rule(rule, situation, is_for_later)
-        points += _LATER * is_for_later + _REJECTED * (situation.is_failure or situation.is_list)
-        if (situation.is_list or _is_long_enough(rule.text)) and points >= _MIN_RULE:
-            yield rule.text
-
-
-def _rule_of(sentence: Words) -> Words:
-    """Return what may be a rule in a sentence, without the judgment around it, or ""."""
-    sentence = sentence.cut(_TAG_QUESTION.sub("", sentence.text))
-    if _is_question(sentence) or any(map(sentence.has, _NO_RULE)):
-        return sentence.cut("")
-    rule = _COURTESY.sub("", _cut_judgment(sentence).rstrip(_END_SIGNS)).strip(_END_SIGNS)
-    words = sentence.cut(rule)
-    is_report = words.has("once") or words.starts("pointing") or _is_relief(words)
-    return sentence.cut("") if is_report else words
-
-
-def _weigh_rule(rule: Words, situation: _Situation, is_for_later: bool) -> int:
-    """Return the sum of the signs of a rule; 0 for words about nothing that lasts.
-
-    Strong words about the product are a rule if they reject the work, else the next task.
-    """
-    points = _sum_signs(rule, _RULE_SIGNS) + (rule.has if is_for_later else rule.starts)("kind")
-    is_named = not situation.topic.isdisjoint(_find_names(rule.text))
-    is_about_code = _is_about_code(rule) or (is_named and points >= _RULE_SIGNS["duty"])
-    is_strong = points >= _STRONG and situation.is_failure
-    is_about_work = is_about_code or is_strong or rule.has("lasting")
-    if not is_for_later and not (points and is_about_work):
-        return 0
-    main = rule.cut(rule.text_before("reason") or rule.text)
-    points += _sum_signs(main, _OTHER_SIGNS) + _CODE * is_about_code
-    return points if _CODE_WORD.search(main.text) else points + _sum_signs(main, _PRODUCT_SIGNS)
-
-
-def _has_sign(words: Words) -> bool:
-    is_rule = words.starts("kind") or _sum_signs(words, _RULE_SIGNS) > 0
-    return is_rule or _opens_rules(words)
-
-
-def _is_about_code(words: Words) -> bool:
-    return _CODE_WORD.search(words.text) is not None or words.has("code")
 
 
 def _is_long_enough(rule: str) -> bool:
@@ -380,44 +232,4 @@ def _is_judgment(clause: Words) -> bool:
     if clause.starts("undoing"):
         return not clause.has("ban")
     is_verdict = clause.starts("rejection") or clause.has("symptom")
-    return is_verdict and _sum_signs(clause, _RULE_SIGNS) < _RULE_SIGNS["duty"]
-
-
-def _sum_signs(words: Words, signs: Mapping[str, int]) -> int:
-    return sum(points for sign, points in signs.items() if words.has(sign))
-
-
-def _is_question(sentence: Words) -> bool:
-    return sentence.text.endswith(("?", "？")) or sentence.starts("question")
-
-
-def _is_praise(opening: Words) -> bool:
-    is_praise = opening.starts("praise")
-    return is_praise and not opening.cut(opening.text[:_PRAISE_SPAN]).has("contrast")
-
-
-def _is_complaint(sentences: Sequence[Words]) -> bool:
-    """Return True if a user reports that something is broken, and asks for nothing new."""
-    statements = [sentence for sentence in sentences if not _is_question(sentence)]
-    words = sentences[0].cut(" ".join(sentence.text for sentence in statements))
-    subject = words.cut(words.text_before("requirement"))
-    is_need = bool(subject.text) and not subject.has("symptom")
-    is_praise = words.has_clause("praise") and not words.has("contrast")
-    if is_need or is_praise or words.has("hedge") or words.has("once"):
-        return False
-    has_request = len(statements) < len(sentences) or words.has("plea")
-    has_request = has_request or any(sentence.has_clause("request") for sentence in sentences)
-    if not has_request and _is_lack(words):
-        return True
-    if has_request or (words.starts("ban") and not _is_relief(words)):
-        return words.has("symptom") and words.has("aftermath")
-    if words.starts("report") and not any(map(words.has, _NO_REPORT)):
-        return True
-    return _sum_signs(words, _FAULT_SIGNS) + _is_bare_report(words) >= _MIN_FAULT
-
-
-def _is_bare_report(words: Words) -> bool:
-    """Return True if a few words say what does not happen, and neither when nor what should."""
-    if len(_WORD.findall(words.text)) > _FEW_WORDS or not words.has("negation"):
-        return False
-    return words.has("event") and not (words.has("once") or words.has("requirement"))
+    return is_verdict and signs.sum_rule_meanings(clause) < 2

@@ -12,14 +12,14 @@ from msgspec import Struct
 from skillvault.model.lazy import regex
 
 _UNSPACED = "zh"  # a language without spaces between words
-_PLAIN = {"es", "fr"}  # languages that people often type without accents
-_ACCENTS = str.maketrans("áéíóúàâçèêëîïôùû", "aeiouaaceeeiiouu")
+_PLAIN = {"es", "fr", "pt"}  # languages that people often type without accents
+_ACCENTS = str.maketrans("áéíóúàâçèêëîïôùûãõ", "aeiouaaceeeiiouuao")
 _CJK = regex(r"[\u4e00-\u9fff]")
 _WORD = regex(r"[^\W\d_]+")
 _GAP = r"""[^\w"'“”«„「『]*"""  # what may stand between words, except a quotation
 _CLAUSE_START = (
     r"(?:^|[,，、(]\s*|\b(?:and|but|so|because|since|und|aber|weil|denn|y|pero|porque|et|mais|car"
-    r"|parce que)\s+)"
+    r"|parce que|e|mas|porque)\s+)"
 )
 
 
@@ -70,6 +70,11 @@ def read_words(text: str) -> Words:
     }
     most = max(counts.values())
     return Words(text, tuple(language for language, count in counts.items() if count == most))
+
+
+def meanings() -> tuple[str, ...]:
+    """Return the names of all meanings."""
+    return tuple(_table())
 
 
 def is_common(word: str) -> bool:

@@ -180,12 +180,12 @@ NEEDED: dict[str, dict[str, Typed]] = {
     },
     "export": {"to": lambda *_: "agents-md", "folder": lambda w, _: str(w.folder / "out")},
     "fact add": {"text": lambda *_: "The checkout closes at noon.", "domain": lambda *_: DOMAIN},
-    "fact approve": {"name": lambda w, _: next(w.stated)},
-    "fact keep": {"name": lambda w, _: w.vault.memory.facts()[0].id},
+    "fact approve": {"ids": lambda w, _: next(w.stated)},
+    "fact keep": {"ids": lambda w, _: w.vault.memory.facts()[0].id},
     "fact retire": {
-        "name": lambda w, _: w.vault.memory.facts()[-1].id, "reason": lambda *_: "It changed.",
+        "ids": lambda w, _: w.vault.memory.facts()[-1].id, "reason": lambda *_: "It changed.",
     },
-    "fact reject": {"name": lambda w, _: next(w.stated), "reason": lambda *_: "It is no rule."},
+    "fact reject": {"ids": lambda w, _: next(w.stated), "reason": lambda *_: "It is no rule."},
     "hook": {"event": lambda *_: "SessionStart"},
     "import": {"format_name": lambda *_: "junit", "files": lambda w, _: w.report("x", "junit")},
     "install": {"source": lambda w, _: w.skill("nothing", "plain")},
@@ -265,20 +265,19 @@ reason, undo reason
 # Names of what there is, ids, times and places: a token is none, and most are refused.
 LOOKED_UP = """
 answer file, answer key, answer now, answer vault_path, ask drop, ask session, check against, clone
-path, clone url, close domain, distill
-domain, export domain, export folder, fact add domain, fact add review_by, fact add supersedes, fact
-approve name, fact keep name, fact keep review_by, fact list domain, fact reject name, fact retire
-name, fact show ref, record domain, skill create domain, skill create name, skill rename new, skill
-rename old, try folder, hook domain, hook links, impact
-ref, import domain, init domains, init path, install names, install registry, learn domain, learn
-scope, log domain, log since, log skill, log step, merge-driver base, merge-driver ours,
-merge-driver path, merge-driver theirs, quarantine drop names, quarantine retry names, recommend at,
-recommend domain, recommend pins, report domain, report output, retract outcome, search domain,
-setup claude-code domain, setup claude-code project, setup codex domain, setup codex project, skill
-approve names, skill approve source, skill diff name, skill diff revision, skill list role, skill
-list stage, skill list tags, skill pin name, skill reject names, skill reject source, skill restore
-name, skill retire name, skill show name, stats agent, stats decision, stats domain, stats plot,
-stats skill, undo target, why ref, why-not ref
+path, clone url, close domain, distill domain, export domain, export folder, fact add domain, fact
+add review_by, fact add supersedes, fact approve ids, fact keep ids, fact keep review_by, fact list
+domain, fact reject ids, fact retire ids, fact show ref, record domain, skill create domain, skill
+create name, skill rename new, skill rename old, try folder, hook domain, hook links, impact ref,
+import domain, init domains, init path, install names, install registry, learn domain, learn scope,
+log domain, log since, log skill, log step, merge-driver base, merge-driver ours, merge-driver path,
+merge-driver theirs, quarantine drop names, quarantine retry names, recommend at, recommend domain,
+recommend pins, report domain, report output, retract outcome, search domain, setup claude-code
+domain, setup claude-code project, setup codex domain, setup codex project, skill approve names,
+skill approve source, skill diff name, skill diff revision, skill list role, skill list stage, skill
+list tags, skill pin names, skill reject names, skill reject source, skill restore names, skill
+retire names, skill show name, stats agent, stats decision, stats domain, stats plot, stats skill,
+undo target, why ref, why-not ref
 """
 _EVERYWHERE = ("vault_path", "now", "at", "since")  # options of many commands, planted once
 

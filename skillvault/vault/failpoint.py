@@ -28,8 +28,11 @@ def reach(name: str) -> None:
     if point_name != name:
         return
     _counts[name] = _counts.get(name, 0) + 1
-    if _counts[name] != int(number or 1):
-        return
+    if _counts[name] == int(number or 1):
+        _act(action, name)
+
+
+def _act(action: str, name: str) -> None:
     if action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif action in _ERRORS:

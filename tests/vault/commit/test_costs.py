@@ -40,7 +40,7 @@ def test_one_more_outcome_starts_two_git_processes(
     learned: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # On a busy machine a run publishes before it has all.
-    for name in ("_SECONDS", "_LONGEST"):
+    for name in ("_MIN_PATIENCE", "_MAX_PATIENCE"):
         monkeypatch.setattr(f"skillvault.loop.run.{name}", 60.0)
     trace = tmp_path / "trace"
     monkeypatch.setenv("GIT_TRACE2_EVENT", str(trace))

@@ -627,7 +627,7 @@ def undo(
 
 
 def upgrade(vault: Vault, *, now: datetime | None = None, dry: bool = False) -> Report:
-    """Weigh the records of earlier versions of the program by its rules, in one commit."""
+    """Learn again, by the current rules, from the records of earlier versions, in one commit."""
     return _decide(vault, commits.upgrade_changes, at=now or _clock(), dry=dry)
 
 

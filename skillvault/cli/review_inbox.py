@@ -355,7 +355,11 @@ def _explain_key(key: str) -> str:
 
 def rule_screen(rule: Correction, position: int, count: int) -> RenderableType:
     """Lay out a stated rule on one screen."""
-    head = Text.assemble((f"{position} of {count}  ", "dim"), (escape_hidden(rule.id), "bold"))
+    head = Text.assemble(
+        (f"{position} of {count}  ", "dim"),
+        (escape_hidden(rule.id), "bold"),
+        f"  rule, {escape_hidden(rule.scope)}",
+    )
     lines = [Text(escape_hidden(line)) for line in rule_lines(rule)]
     return Group(head, *lines, Text(RULE_KEYS, style="bold"))
 

@@ -174,7 +174,7 @@ def _connect(  # noqa: PLR0913 (click hands a command one argument an option)
     changes = setups.changes(client, options, removes=removes)
     for change in changes:
         _print_change(change, removes=removes, verbose=verbose)
-    if not (dry or removes or yes or _agrees(changes)):
+    if not (dry or removes or yes or _agrees(changes, options.vault)):
         say("nothing was changed")
         return
     if not dry:
@@ -237,11 +237,15 @@ def _print_change(change: FileChange, *, removes: bool, verbose: bool) -> None:
         echo(f"{change.path}: {verb} {summary}{note}")
 
 
-def _agrees(changes: Sequence[FileChange]) -> bool:
+def _agrees(changes: Sequence[FileChange], vault: Path) -> bool:
     """Ask a person in a terminal whether to change the files; `d` prints the changes."""
     changes = [change for change in changes if not change.trouble]
     if not changes or not sys.stdin.isatty():
         return True
+    say(
+        "Hooks will note your prompts and the agent's tool calls on this machine, in "
+        f"{vault}; a daemon commits there what they teach."
+    )
     question = f"Change {pluralize(len(changes), 'file')}? [Y/n, d shows the changes]"
     choice: Any = {"type": click.Choice("ynd", case_sensitive=False), "show_choices": False}
     while True:

@@ -10,7 +10,6 @@ from itertools import chain, pairwise, zip_longest
 
 from msgspec import Struct
 
-from skillvault.inspect.lookup import evidence_of
 from skillvault.learning.corrections import terms_of
 from skillvault.learning.tries.deed import deed_of
 from skillvault.model.decision_outcomes import NEXT_WORDS, scope_of
@@ -19,7 +18,7 @@ from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import Correction, Outcome, Ref, Status
 from skillvault.model.skill_evidence import StatementEvidence
 from skillvault.model.text.text import shorten, terms
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Topics, evidence_of
 
 _MAX_LESSONS = 3
 _MAX_QUOTE, _MAX_DEED, _MAX_TASK = 160, 220, 120  # characters of words, deeds and requests

@@ -4,7 +4,6 @@ Also answer `why` and `impact`: the origin of a record, and its effects.
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -14,7 +13,7 @@ from skillvault.inspect import status
 from skillvault.loop import learned
 from skillvault.loop.judging import questions
 from skillvault.loop.run import Run
-from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
+from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import (
     Commit,
@@ -27,13 +26,13 @@ from skillvault.model.records import (
     Skill,
     kind_of,
 )
-from skillvault.model.skill_evidence import EVIDENCE, SkillEvidence, TryLines, from_text
+from skillvault.model.skill_evidence import SkillEvidence, TryLines
 from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import WorkTreeView
 from skillvault.vault.index.records import LinkEnds
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Topics, evidence_of
 
 
 class Sides(Struct, frozen=True):
@@ -77,16 +76,6 @@ def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) ->
             supporting.update(fact_sides.supporting)
             against.update(fact_sides.against)
     return Sides(tuple(sorted(supporting)), tuple(sorted(against)))
-
-
-def evidence_of(view: Topics, ref: Ref) -> SkillEvidence | None:
-    """Return the evidence file of a skill; None if there is none or it cannot be read."""
-    path = view.records.path_of(ref)
-    file = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
-    content = view.files.read([file]).get(file)
-    with suppress(BadInputError):  # `check` tells of it
-        return from_text(content.decode(errors="replace")) if content is not None else None
-    return None
 
 
 def sides_of(evidence: SkillEvidence) -> Sides:

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from skillvault.inspect import status as overview
-from skillvault.inspect.lookup import Sides, evidence_of, linked_sides, sides_of
+from skillvault.inspect.lookup import Sides, linked_sides, sides_of
 from skillvault.inspect.week import (
     PageRecords,
     Week,
@@ -35,6 +35,7 @@ from skillvault.model.skill_evidence import StatementEvidence
 from skillvault.model.text.text import ARROW, LATER_WORKED, pluralize
 from skillvault.review.review import compare_with_replaced
 from skillvault.vault.index.rows import moment
+from skillvault.vault.index.snapshot import evidence_of
 
 APPLIED = frozenset({"tool", "explicit", "implicit"})
 _MAX_SPANS = 26  # spans of time in a line

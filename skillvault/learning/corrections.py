@@ -143,7 +143,7 @@ def _read_spoken(statements: Collection[SpokenRule], approved: Sequence[Fact]) -
     opposites = {key: _find_later_opposite(key, spoken) for key in groups}
     wholes = [key for key, opposite in opposites.items() if not opposite]
     wholes += [key_of(fact.text) for fact in spoken.valid_rules]
-    parts = frozenset(key for key in groups if any(includes(includer, key) for includer in wholes))
+    parts = frozenset(key for key in groups if any(includes(whole, key) for whole in wholes))
     return replace(spoken, opposites=opposites, parts=parts)
 
 

@@ -72,7 +72,7 @@ def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[s
 def free_name(
     kind: SkillKind, about: str, sources: Iterable[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """Return `<kind>-<slug of about>`, with hex of its sources if that is taken or incomplete."""
+    """Return `<kind>-<slug of about>`; if it is taken or cut off, append a hash of the sources."""
     return _free_name(slug(f"{kind}-{about}"), sources, is_taken)
 
 

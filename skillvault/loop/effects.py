@@ -39,7 +39,7 @@ class UseCounts(NamedTuple):
 
 
 class Uses:
-    """The uses of the skills of a vault, and of skills from elsewhere."""
+    """The evidence of use of each skill, also of skills from elsewhere, kept up to date."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

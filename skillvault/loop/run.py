@@ -525,13 +525,13 @@ def perform_due(
     written again at each run.
     """
     changed_keys: set[str] = set()
-    quiet_keys: set[str] = set()
+    unchanged_keys: set[str] = set()
     for task, keys in list(run.accounts.find_due(step, decide)):
         changes = list(compose(task))
-        (changed_keys if changes else quiet_keys).update(keys)
+        (changed_keys if changes else unchanged_keys).update(keys)
         yield from changes
     if not run.report.unavailable:
-        run.settle(step, quiet_keys - changed_keys)
+        run.settle(step, unchanged_keys - changed_keys)
 
 
 def flush_for_judge(run: Run) -> None:

@@ -82,9 +82,10 @@ class UsingOutcomes(Struct, frozen=True):
 
 
 class LinkedRecords(Struct, frozen=True):
-    """A relation from a record to itself and the records of a kind that its links reach.
+    """The relation of a changed record to the records of a kind that it links to.
 
-    The evaluation stands for an outcome; contradicting links lead to facts only.
+    The links of an outcome are those of its evaluation. The relation includes the record itself,
+    and of the targets of `contradicted` links only facts.
     """
 
     kind: Kind

@@ -45,7 +45,7 @@ def amount_of(outcome: Outcome) -> str:
 
 
 def format_amount(value: float, outcome: Outcome) -> str:
-    """Return a value in the unit of an outcome."""
+    """Format a value with the unit of an outcome: `-4.2 USD`."""
     return f"{format_number(value)} {inline(outcome.result.unit or '', 20)}".strip()
 
 

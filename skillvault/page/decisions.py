@@ -37,7 +37,10 @@ class DecisionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Confirmation:
-    """The lines that the terminal shows of a decision, and the answer of the person there."""
+    """A decision on the page that waits until a person confirms it in the terminal.
+
+    `lines` describe the decision there.
+    """
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines

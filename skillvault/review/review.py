@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from skillvault.inspect.logbook import Basis, basis_of, outcomes_under
-from skillvault.inspect.lookup import both_sides, evidence_of
+from skillvault.inspect.lookup import both_sides
 from skillvault.learning.recommend.duplicates import likeness
 from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.next_versions import as_approved
@@ -18,6 +18,7 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import PROGRAM_ORIGINS, Outcome, Ref, Skill
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
+from skillvault.vault.index.snapshot import evidence_of
 
 _MIN_SHARE = 0.25  # of the statements of a skill that a similar text says too
 

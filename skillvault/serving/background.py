@@ -21,6 +21,7 @@ from skillvault.learning.recommend.lines import (
     RELATED,
     LineMatch,
     cut_excerpt,
+    is_covered,
     match_lines,
 )
 from skillvault.learning.recommend.recommend import NOT_LIVE, Background, Query
@@ -28,9 +29,10 @@ from skillvault.learning.recommend.relevance import Match, fold_name, words_of
 from skillvault.learning.record import near_domain
 from skillvault.model.english import FULL, FUNCTION_WORDS, REQUEST_WORDS, WORK_WORDS, weight
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Fact, Ref, Scalar
+from skillvault.model.records import Evaluation, Fact, Ref, Scalar, Skill
 from skillvault.model.sameness.form import stem
-from skillvault.vault.index.snapshot import Topics
+from skillvault.model.section_marks import read_marks, text_mark
+from skillvault.vault.index.snapshot import Topics, evidence_of
 from skillvault.vault.search.ranking import Near
 
 _MAX_FACT_HITS = 50  # of the domain, and of all domains
@@ -44,6 +46,7 @@ _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 _TIE_BREAK = 1e-9  # of a score, for a word's distance from the beginning of a fact
 # A run whose result nobody knows: no task learns from it.
 _OPEN_TRY = re.compile(r"- \d{4}-\d\d-\d\d open\b")
+_SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 _COMMON_WORDS = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
 
 
@@ -268,9 +271,27 @@ def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, G
             is_single = "," not in target and " and " not in target
             words = [*words_of(action), target.rstrip(".") if is_single else ""]
             tries = head.records.read_tries(name)
-            decided_tries = tuple(line for line in tries if not _OPEN_TRY.match(line))
+            removed_text = _removed_statements(head, skill)
+            decided_tries = tuple(
+                line
+                for line in tries
+                if not (_OPEN_TRY.match(line) or (removed_text and is_covered(line, removed_text)))
+            )
             guides[name] = Guide(" ".join(words).strip(), skill.body, decided_tries)
     return guides
+
+
+def _removed_statements(head: Topics, skill: Skill) -> str:
+    """Return the statements that a person took out of a guide or worded anew, one a line."""
+    # Cheaper than to parse the text; a section that is cut in two only costs a look.
+    marks = read_marks(skill.written or "").values()
+    sections = [part for part in _SECTION.split(skill.body) if part.strip()]
+    is_whole = len(sections) >= len(marks) - 1  # the description has a mark too
+    if not marks or (is_whole and all(text_mark(part) in marks for part in sections)):
+        return ""
+    evidence = evidence_of(head, Ref("skill", skill.name))
+    texts = [statement.statement for statement in evidence.statements] if evidence else []
+    return "\n".join(text for text in texts if text not in skill.body)
 
 
 def with_line_evidence(

@@ -98,7 +98,7 @@ def _update_folder(root: Path, name: str, export: Export, drafts: Path | None) -
 def _compare(
     root: Path, export: Export, digests: Mapping[tuple[str, str], set[str]]
 ) -> Iterator[_File]:
-    """Compare every file of the export, then files of earlier exports that it lacks."""
+    """Yield each file of the export as it is in the folder, then files that it lacks now."""
     parts: dict[tuple[str, str], bytes | None] = {
         (unit, path): part for unit, files in export.units.items() for path, part in files.items()
     }

@@ -130,6 +130,22 @@ def test_what_a_person_retires_stays_away(vault: Vault) -> None:
     assert settled(vault)
 
 
+def test_a_try_of_a_line_that_a_person_replaced_is_not_served(vault: Vault, person: Person) -> None:
+    learn(vault, *(ended(day, TENANT) for day in (0, 1)), ended(2, DEEDS[2]))
+    task = "Does the cache key need a tenant?"
+    assert "needs no tenant" in vault.recommend("coding", task).prompt
+    path = vault.root / "skills" / GUIDE / "SKILL.md"
+    lines = path.read_text().splitlines(keepends=True)
+    bullets = [line for line in lines if line.startswith("- ") and "needs no tenant" in line]
+    title = next(line for line in lines if line.startswith("# "))
+    text = path.read_text().replace(bullets[0], "- Put the tenant into each cache key.\n")
+    path.write_text(text.replace(title, "# Guide: fix-flaky-test\n"))
+    person.git("commit", "-qam", "Say it my way")
+    prompt = vault.recommend("coding", task).prompt
+    assert "Put the tenant into each cache key." in prompt
+    assert "needs no tenant" not in prompt
+
+
 @pytest.mark.parametrize("kind", ["generated", "reinforced"])
 def test_a_link_that_a_person_removed_is_not_written_again(
     vault: Vault, person: Person, kind: str

@@ -156,7 +156,7 @@ def _read_export(tree: SourceTree, path: str, block: str) -> Iterator[TreeEntry]
 def _convert_sections(
     path: str, sections: Iterable[_Section], metadata: Mapping[str, str]
 ) -> Iterator[TreeSkill | Problem]:
-    """Convert sections of a file to skills; a second skill of a name gets a number."""
+    """Convert the sections of a file to skills; the second `testing` becomes `testing-2`."""
     names: set[str] = set()
     for section in sections:
         ends = (f"-{number}" if number > 1 else "" for number in range(1, len(names) + 2))

@@ -89,7 +89,7 @@ def read_folders(
 def tree_skill(
     skill: SkillFolder | Problem, path: str, published: Mapping[str, bytes], *, page: str = ""
 ) -> TreeSkill | Problem:
-    """Return a skill with its path in a tree, or its problem at the path of its `page`."""
+    """Add the path of a skill in a tree; a problem gets the path of the page that has the skill."""
     if isinstance(skill, Problem):
         return Problem(page or path, skill.key, skill.code, skill.message)
     return TreeSkill(path, skill, published)

@@ -52,7 +52,7 @@ def _recorded_value(condition: Condition, outcome: Outcome) -> Scalar | frozense
 
 
 def is_number(value: Scalar) -> bool:
-    """Return True for a number that is compared by size."""
+    """Return True for an integer or a float, False for True and False."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -82,7 +82,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def weighed_facts(self) -> set[str]:
-        """The replaced facts that runs still support or contradict: a newer value replaced them."""
+        """The facts with an older value: runs still support or contradict them."""
         return {f.supersedes for f in self.facts.values() if f.supersedes and f.kind == "judge"}
 
     @cached_property

@@ -87,7 +87,7 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
         for line in section.splitlines()
         if line.startswith("- ")
     }
-    further_lines = [line for line in tried if not _is_covered(line, body)]
+    further_lines = [line for line in tried if not is_covered(line, body)]
     matches = match_lines(task, [*headings, *further_lines], about)
     max_weight = max((match.weight for match in matches.values()), default=0.0)
     if not max_weight:
@@ -115,7 +115,7 @@ def omits_lines(excerpt: str, body: str) -> bool:
 
 
 def _cut_section(section: str, near_lines: Sequence[str]) -> str:
-    """Return what is left of a section without the lines near the task; "" for nothing."""
+    """Return a section without the lines near the task, or "" if no line is left."""
     heading = section.partition("\n")[0].removeprefix("## ").strip()
     if heading not in _OWN_SECTIONS:
         return section.strip()
@@ -126,7 +126,7 @@ def _cut_section(section: str, near_lines: Sequence[str]) -> str:
     return "\n".join([f"## {heading}", "", *lines]) if lines else ""
 
 
-def _is_covered(line: str, body: str) -> bool:
+def is_covered(line: str, body: str) -> bool:
     """Return True if a text has a try already: both quote its deed."""
     deed = _DEED_END.split(line.partition(": ")[2], maxsplit=1)[0].rstrip(".")
     _, _, unlabelled = deed.partition(": ")  # a text names the target only where targets differ

@@ -109,7 +109,7 @@ class OpenQuestion(NamedTuple):
 
     @property
     def matter_key(self) -> str:
-        """The key that the answer has."""
+        """The key by which the answer finds this question."""
         return self.judge_question.topic.question
 
 

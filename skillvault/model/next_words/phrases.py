@@ -106,7 +106,7 @@ def _plain(text: str, language: str) -> str:
 
 
 def _join_phrases(meaning: str, language: str) -> str:
-    """Join the phrases of a language, and those that every language uses."""
+    """Join the phrases of a meaning to one pattern: those of a language, and of every language."""
     forms = _table()[meaning]
     return "|".join([*forms.get(language, ()), *forms.get("any", ())])
 

@@ -303,7 +303,7 @@ def stem(word: str) -> str:
 
 
 def _unspaced_items(run: str) -> Iterator[Item]:
-    """Return the negations, sides and character bigrams of a run without spaces."""
+    """Return the negations, sides and character bigrams of a text without spaces."""
     for _ in vocabulary.UNSPACED_NEGATION.findall(run):
         yield _NEGATION
     run = vocabulary.UNSPACED_NEGATION.sub(" ", run)

@@ -89,7 +89,7 @@ def read_document(text: str, *, as_written: bool = False) -> tuple[dict[str, Any
 
 
 def read_foreign(text: str) -> tuple[dict[str, Any], str]:
-    """Read the markdown text of a skill of other people, numbers as they are written."""
+    """Read a third-party SKILL.md; numbers stay strings, as they are written."""
     return read_document(mend(text), as_written=True)
 
 

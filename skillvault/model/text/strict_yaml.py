@@ -134,7 +134,7 @@ def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[An
 
 
 def comments(text: str) -> list[str]:
-    """Return the comments of a valid text, in order."""
+    """Return the comments of valid YAML, in order."""
     ends = [0]
     tokens = list(yaml.scan(text, Loader=yaml.SafeLoader))
     ends += [token.end_mark.index for token in tokens]

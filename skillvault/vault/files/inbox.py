@@ -167,7 +167,7 @@ class Inbox:
 
     @contextmanager
     def drop_reserved(self, files: Iterable[tuple[str, bytes]]) -> Iterator[list[str]]:
-        """Drop files that the caller takes itself; other threads do not see them in the block."""
+        """Write files into the inbox; other threads leave them to the caller in this block."""
         self.create_folders()
         names: list[str] = []
         try:

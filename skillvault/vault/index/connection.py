@@ -241,7 +241,7 @@ class Connection(Rows):
             self._path = None
 
     def _delete_file(self, path: Path) -> bool:
-        """Delete the file, unless another process replaced it; return False if it stays."""
+        """Delete a file that nobody replaced; return False if the old file is still there."""
         if self._is_replaced(path) and path.exists():
             return True
         for suffix in ("", "-wal", "-shm"):

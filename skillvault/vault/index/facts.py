@@ -136,7 +136,7 @@ class Facts(Folder[Fact]):
         return self._are_alike("o.action, o.target", facts)
 
     def is_of_one_action(self, facts: Iterable[str]) -> bool:
-        """Return True if all evaluations that support these facts are of one action."""
+        """Return True if the evaluations that support these facts share one action."""
         return self._are_alike("o.domain, o.action", facts)
 
     def _are_alike(self, columns: str, facts: Iterable[str]) -> bool:

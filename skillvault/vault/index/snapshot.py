@@ -5,15 +5,16 @@ An unreadable file becomes a Problem, and the other records are still read.
 
 import sqlite3
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import cast
 
 import msgspec
 from msgspec import Struct
 
-from skillvault.model.errors import UsageError
+from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.policy import Policy
-from skillvault.model.records import Retraction
+from skillvault.model.records import Ref, Retraction
+from skillvault.model.skill_evidence import EVIDENCE, SkillEvidence, from_text
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, policy_of
 from skillvault.vault.index.connection import IndexDatabase, Pin
@@ -261,3 +262,13 @@ class Staging(Topics):
         ids = list(blobs)
         contents = {blob: self._by_blob[blob] for blob in ids if blob in self._by_blob}
         return {**self._committed([blob for blob in ids if blob not in contents]), **contents}
+
+
+def evidence_of(view: Topics, ref: Ref) -> SkillEvidence | None:
+    """Return the evidence file of a skill; None if there is none or it cannot be read."""
+    path = view.records.path_of(ref)
+    file = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
+    content = view.files.read([file]).get(file)
+    with suppress(BadInputError):  # `check` tells of it
+        return from_text(content.decode(errors="replace")) if content is not None else None
+    return None

@@ -254,7 +254,8 @@ def test_a_vault_is_kept_where_the_person_says(home: Path, tmp_path: Path) -> No
     assert terminal.end() == 0
     vault = Vault.open(target)
     assert not vault.check().problems
-    assert [rule.text for rule in vault.memory.waiting()] == [RULE]
+    texts = [rule.text for rule in vault.memory.waiting()]
+    assert texts == [RULE, "it's uv in this repo, always uv"]
     assert str(target) in (home / ".claude/settings.json").read_text(encoding="utf-8")
     assert not (home / ".gitconfig").exists()
     assert Git(target).text("config", "--local", "--get", "commit.gpgSign", ok=(0, 1)) == ""

@@ -516,11 +516,11 @@ def offer_sessions(
     (client, count), *others = counts.items()
     parts = [f"{pluralize(count, 'session')} of {CLIENT_NAMES[client]}"]
     parts += [f"{count:,} of {CLIENT_NAMES[client]}" for client, count in others]
-    found = f"{join_items(parts)} {'was' if counts.total() == 1 else 'were'} found {scope}"
-    line = shlex.join(command)
+    sentence = f"{join_items(parts)} {'was' if counts.total() == 1 else 'were'} found {scope}"
+    question, line = f"{sentence}; read them now?", shlex.join(command)
     if imports is None and not sys.stdin.isatty():
-        say(f"{found}; `{line}` reads them")
-    elif imports is None and not click.confirm(f"{found}; read them now?", default=True, err=True):
+        say(f"{sentence}; `{line}` reads them")
+    elif imports is None and not click.confirm(question, default=True, err=True):
         say(f"`{line}` reads them later")
     else:
         report = learn_from_transcripts(

@@ -147,7 +147,9 @@ def print_tree(tree: dict[str, Any], branch_key: str) -> None:
     if stated := tree.get("stated"):
         day = f" on {stated['date']}" if stated["date"] else ""
         place = f" in {stated['repository']}" if stated["repository"] else ""
-        echo(f"└── stated{day}{place}, session {stated['session']}")
+        session = stated["session"]
+        source = session if session.startswith(DOCUMENT) else f"session {session}"
+        echo(f"└── stated{day}{place}, {source}")
     elif not tree[branch_key] and (layer := tree["ref"].get("layer")):
         echo(f"└── ({_LAYER_ORIGINS[layer]})")
     elif not tree[branch_key] and "pattern" not in tree:  # the rule of a pattern is printed below

@@ -324,12 +324,12 @@ def _failed_deed(vault: PageRecords, page: SkillPage, statement: StatementEviden
 
 
 def cut_repetition(result: str, lesson: str) -> str:
-    """Cut the end of a person's words off if the lesson, `subject: words (notes)`, quotes it."""
+    """Cut off the end of a person's words if the lesson, `subject: words (notes)`, quotes it."""
     words = lesson.partition(" (")[0].rstrip(".")
     for text in (words, words.partition(": ")[2]):
-        start = result.casefold().find(text.casefold()) if text else -1
-        if start > 0:
-            return result[:start].rstrip(" .,:;-–—")
+        quotation = re.search(rf"\W{re.escape(text)}\W*$", result, re.IGNORECASE)
+        if text and quotation:
+            return result[: quotation.start()].rstrip(" .,;:-–—")
     return result
 
 

@@ -103,10 +103,10 @@ def _reopen_approved(run: Run, text: str, reason: str) -> Change | None:
         skill, shelf = view.skills.find(ref.id), layout.shelf_of(view.records.path_of(ref) or "")
         if skill is not None and shelf != "proposed":
             skills.append((with_folder_name(ref.id, skill), shelf))
-    facts = [ref.id for (ref,) in targets if ref.kind == "fact" and ref in view.records]
-    if facts:
-        raise UsageError(f"{commit[:10]}: approved a rule; {_retirement_of(facts[0])}")
     if not skills:
+        facts = [ref.id for (ref,) in targets if ref.kind == "fact" and ref in view.records]
+        if facts:
+            raise UsageError(f"{commit[:10]}: approved a rule; {_retirement_of(facts[0])}")
         raise UsageError(f"{commit[:10]}: nothing that it approved is served or archived any more")
     return propose_again(skills, commit, reason)
 

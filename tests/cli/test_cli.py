@@ -8,6 +8,8 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.cli import main
+from skillvault.cli.run import print_waiting
+from skillvault.loop.run import WaitingItem
 from skillvault.model.text.hidden_characters import hidden_characters
 from tests import forked
 from tests.given import NOW, as_file, raw
@@ -195,3 +197,14 @@ def test_the_only_domain_is_the_default(tmp_path: Path) -> None:
     for words in (("record", "--failed", WHAT, "--because", WHY), ("fact", "add", "Rows lock.")):
         assert call(*words, cwd=vault.root)[0] == 0
     assert {fact.domain for fact in vault.memory.facts()} == {"coding"}
+
+
+def test_many_files_that_wait_for_one_reason_share_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    edited = [WaitingItem("skills/mine/SKILL.md", "edited by you")]
+    print_waiting(edited + [WaitingItem(f"{n}.md", "changed meanwhile") for n in range(11)])
+    assert capsys.readouterr().err.splitlines() == [
+        "waiting: skills/mine/SKILL.md: edited by you",
+        "waiting: 0.md and 10 more: changed meanwhile",
+    ]

@@ -253,6 +253,7 @@ def test_a_deed_that_failed_is_to_stop_once_whoever_says_it(vault: Vault) -> Non
         ("stop printing, we use structlog", "We use structlog.", "stop printing"),
         ("Use ruff.", "ruff check: Use ruff (a person says so).", "Use ruff."),
         ("504 after 30 s", "Add the index.", "504 after 30 s"),
+        ("not a good idea", "a (the first letter)", "not a good idea"),
     ],
 )
 def test_what_to_do_instead_is_said_once(result: str, lesson: str, cut: str) -> None:

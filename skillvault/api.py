@@ -634,9 +634,9 @@ def upgrade(vault: Vault, *, now: datetime | None = None, dry: bool = False) -> 
 def _decide(vault: Vault, make: Callable[..., Any], *texts: str, at: datetime, dry: bool) -> Report:
     """Publish changes; UncommittedEditError, and no change, if a person is editing a file."""
     with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        preview = Store(store.root, registry.AGENDA, detached=True)
-        changes = make(preview, vault.judge, *texts, now=at)
-        return commits.publish(store, changes, at, dry=dry)
+        return commits.publish(
+            store, lambda preview: make(preview, vault.judge, *texts, now=at), at, dry=dry
+        )
 
 
 def proposals(vault: Vault) -> list[review.WaitingSkill]:

@@ -14,11 +14,12 @@ from skillvault.loop.learner import learner_elsewhere
 from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import ChangeResult, Report, Run, RunOptions, results_of, run_steps
 from skillvault.model.change import SHARED, Change
-from skillvault.model.errors import UncommittedEditError, UsageError
+from skillvault.model.errors import BranchMovedError, UncommittedEditError, UsageError
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 
+_MAX_ATTEMPTS = 5
 _LEARNING_STEPS = ("propose", "promote", "generate", "distill", "refresh", "merge", "assess")
 
 
@@ -48,13 +49,26 @@ def upgrade_changes(store: Store, judge: Judge, *, now: datetime) -> list[Change
     return recompute(run, None)
 
 
-def publish(store: Store, changes: Sequence[Change], now: datetime, *, dry: bool) -> Report:
-    """Publish recomputed changes as one commit; with `dry` only report them."""
-    if dry or not changes:
-        return Report(done=[ChangeResult(change, None) for change in changes])
-    shas = [result.commit for result in commit_changes(store, changes, now, dry=False)]
-    pairs = zip(changes, shas, strict=True)
-    return Report(done=[ChangeResult(change, sha, changes) for change, sha in pairs])
+def publish(
+    store: Store, compute: Callable[[Store], list[Change]], now: datetime, *, dry: bool
+) -> Report:
+    """Compute changes on a store of their own, and publish them as one commit.
+
+    With `dry` only report them. If somebody else commits meanwhile, compute them again;
+    BranchMovedError if that happens each time.
+    """
+    for attempts_left in reversed(range(_MAX_ATTEMPTS)):
+        preview = Store(store.root, AGENDA, detached=True)
+        changes = compute(preview)
+        if dry or not changes:
+            break
+        try:
+            with store.require_tip(preview.staging.commit):
+                return Report(commit_changes(store, changes, now, dry=False))
+        except BranchMovedError:
+            if not attempts_left:
+                raise
+    return Report([ChangeResult(change, None) for change in changes])
 
 
 def commit_changes(

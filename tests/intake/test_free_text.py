@@ -330,7 +330,7 @@ def typed(world: World, name: str, command: click.Command, tested: str, token: s
 
 
 def test_no_text_that_is_typed_reaches_git(world: World) -> None:
-    taken, planted = list[str](), set[str]()
+    taken, planted, refused = list[str](), set[str](), dict[str, str]()
     world.call("learn", "Call `retry_limit` before a request of the checkout.")
     for name, command in commands():
         for param in filter(takes_text, command.params):
@@ -348,11 +348,13 @@ def test_no_text_that_is_typed_reaches_git(world: World) -> None:
                 raise result.exception
             if result.exit_code == 0:
                 taken.append(f"{name} {tested}")
+            else:
+                refused[f"{name} {tested}"] = result.output
     world.check(least=80)
     assert set(world.tokens.planted) == entries(TAKEN) | entries(LOOKED_UP)
     if world.times > 1:
         return  # too long for a rule or a name
-    assert entries(TAKEN) - set(taken) == set()
+    assert {entry: refused[entry] for entry in entries(TAKEN) - {*taken}} == {}
     history = world.history()
     for said in ("Log in with", "The login of CI is", "Sent"):
         assert f"{said} {MARKER}" in history

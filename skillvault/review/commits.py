@@ -77,13 +77,19 @@ def commit_changes(
     now: datetime,
     *,
     dry: bool,
+    base: str | None = None,
     check: Callable[[StagedChange], None] | None = None,
 ) -> list[ChangeResult]:
-    """Commit changes together, all or none; `check` raises for an invalid change."""
+    """Commit changes together, all or none.
+
+    `base` is the commit that the changes were computed on, by default the last one;
+    UncommittedEditError if a later commit changed a file of theirs. `check` raises for an invalid
+    change.
+    """
     if dry:
         store = Store(store.root, AGENDA, detached=True)
     store.follow()
-    policy, base = store.staging.policy, store.staging.commit
+    policy, base = store.staging.policy, base or store.staging.commit
     try:
         staged_changes = [store.stage(change) for change in changes]
         if check:

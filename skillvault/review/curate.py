@@ -137,7 +137,8 @@ class Curator:
         if not dry:
             self._store.recover()
         old_skill, shelf = None, "skills"
-        if Ref("skill", skill.name) in self._store.head().records:
+        head = self._store.head()
+        if Ref("skill", skill.name) in head.records:
             old_skill, path = lookup.read_skill(self._store, skill.name)
             shelf = layout.shelf_of(path)
         else:
@@ -149,7 +150,7 @@ class Curator:
         if shelf == "proposed":  # the store marks its skills
             result = msgspec.structs.replace(result, internal=True)
         check = partial(check_round_trip, skill=result)
-        return self._commit([change], now, dry=dry, check=check)
+        return self._commit([change], now, dry=dry, base=head.commit, check=check)
 
     def approve(
         self,
@@ -340,11 +341,12 @@ class Curator:
         """Commit one decision about several skills, and edits of them, together."""
         if not dry:
             self._store.recover()
+        base = self._store.head().commit
         decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
         changes = [
             msgspec.structs.replace(change, commit_with=SHARED) for change in (*edits, *decisions)
         ]
-        return self._commit(changes, now, dry=dry)
+        return self._commit(changes, now, dry=dry, base=base)
 
     def _check_name_is_free(self, name: str, renamed: str | None = None) -> None:
         """Raise UsageError for an invalid name, or the name of another skill than `renamed`."""
@@ -382,12 +384,13 @@ class Curator:
         """
         if not dry:
             self._store.recover()
+        head = self._store.head()
         layer_skill = self._layer_skill(name) if change_layer else None
         if change_layer and layer_skill:
-            change = change_layer(layer_skill.skill.name, self._store.head().policy)
+            change = change_layer(layer_skill.skill.name, head.policy)
         else:
             change = make_change(*self._find_skill(name))
-        return self._commit([change], now, dry=dry)
+        return self._commit([change], now, dry=dry, base=head.commit)
 
     def _commit(
         self,
@@ -395,9 +398,12 @@ class Curator:
         now: datetime | None,
         *,
         dry: bool,
+        base: str | None = None,
         check: "Callable[[StagedChange], None] | None" = None,
     ) -> "run.Report":
         if not changes:
             return run.Report()
         now = now or self._clock()
-        return run.Report(commits.commit_changes(self._store, changes, now, dry=dry, check=check))
+        return run.Report(
+            commits.commit_changes(self._store, changes, now, dry=dry, base=base, check=check)
+        )

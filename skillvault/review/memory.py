@@ -86,8 +86,8 @@ class FactMemory:
         self, name: str, text: str = "", *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
         """Make a stated rule a fact of its repository, with another `text` if given."""
-        correction = self._find_waiting(name)
         head = self._store.head()
+        correction = self._find_waiting(name)
         final_text = redact.redact_value(text.strip() or correction.text)
         older_facts = find_similar_versions(
             head, final_text, correction.domain, scope=correction.scope
@@ -97,7 +97,8 @@ class FactMemory:
         now = now or self._clock()
         families = [read_family(head, fact) for fact in replaced]
         succession = versions.plan_succession(correction.id, families, now)
-        return self._decide(corrections.approval(correction, final_text, succession), now, dry=dry)
+        change = corrections.approval(correction, final_text, succession)
+        return self._decide(change, head.commit, now, dry=dry)
 
     def reject(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
@@ -105,8 +106,9 @@ class FactMemory:
         """Reject a stated rule; the same rule is not proposed again."""
         if not reason.strip():
             raise UsageError(f"{name}: why is it rejected? Say so with --reason TEXT")
+        base = self._store.head().commit
         change = corrections.rejection(self._find_waiting(name), redact.redact_value(reason))
-        return self._decide(change, now, dry=dry)
+        return self._decide(change, base, now, dry=dry)
 
     def due(self, now: datetime | None = None) -> list[Fact]:
         """Return the facts that you were to review by now, the longest overdue first."""
@@ -124,10 +126,12 @@ class FactMemory:
         dry: bool = False,
     ) -> "run.Report":
         """Keep a fact for another period, or until a day, with another `text` if given."""
+        base = self._store.head().commit
         fact, path = self._valid_fact(name)
         day = review_by or fact_review.next_review(fact, now or self._clock())
         new_text = redact.redact_value(text.strip())
-        return self._decide(fact_review.keep_change(fact, path, day, new_text), now, dry=dry)
+        change = fact_review.keep_change(fact, path, day, new_text)
+        return self._decide(change, base, now, dry=dry)
 
     def retire(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
@@ -142,7 +146,7 @@ class FactMemory:
         paths = [path for ref in refs if (path := head.records.path_of(ref))]
         paths += dict.fromkeys(f"{LINK}{link.id}" for link in links)
         change = fact_review.retire_change(facts[0], paths, redact.redact_value(reason))
-        return self._decide(change, now, dry=dry)
+        return self._decide(change, head.commit, now, dry=dry)
 
     def add_fact(
         self,
@@ -188,7 +192,7 @@ class FactMemory:
         families = [read_family(head, old_fact) for old_fact in replaced]
         succession = versions.plan_succession(fact.id, families, now)
         change = versions.addition_change(fact, succession, remarks)
-        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))
+        return self._decide(change, head.commit, now, dry=dry)
 
     def _valid_fact(self, name: str) -> tuple[Fact, str]:
         """Return a fact and its path; UsageError if another fact replaced it."""
@@ -206,8 +210,10 @@ class FactMemory:
             raise UsageError(f"{name}: no single rule that waits has this id; there are {names}")
         return (exact_matches or matches)[0]
 
-    def _decide(self, change: Change, now: datetime | None, *, dry: bool) -> "run.Report":
+    def _decide(
+        self, change: Change, base: str | None, now: datetime | None, *, dry: bool
+    ) -> "run.Report":
         if not dry:
             self._store.recover()
         now = now or self._clock()
-        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))
+        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry, base=base))

@@ -3,17 +3,15 @@
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from skillvault.api import Vault, retract
 from skillvault.learning.promote.facts import is_contested
-from skillvault.loop.run import ChangeResult
 from skillvault.model.errors import UncommittedEditError, UsageError
-from skillvault.review import commits
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
+from tests.review.given import before_commit
 
 LATER = NOW + timedelta(days=1)
 
@@ -62,15 +60,13 @@ def test_a_commit_during_a_retraction_counts(
 ) -> None:
     ids = recorded(vault, raw(0), raw(1), raw(2))
     vault.run(now=NOW)
-    second, commit_changes = Vault(vault.root), commits.commit_changes
 
-    def commit_late(*args: Any, **options: Any) -> list[ChangeResult]:
-        monkeypatch.undo()
+    def learn() -> None:
+        second = Vault(vault.root)
         second.record([("3.json", as_file(raw(3)))], now=LATER)
         second.run(now=LATER)
-        return commit_changes(*args, **options)
 
-    monkeypatch.setattr(commits, "commit_changes", commit_late)
+    before_commit(monkeypatch, learn)
     retract(vault, ids[0], "a wrong label", now=LATER)
     recorded(other, raw(0), raw(1), raw(2), raw(3))
     retract(other, ids[0], "a wrong label", now=LATER)

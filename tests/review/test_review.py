@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault, proposals, question
-from skillvault.model.errors import UsageError
+from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.review.review import text_pair
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
+from tests.review.given import before_commit
 
 LATER = NOW + timedelta(days=1)
 
@@ -32,6 +33,39 @@ def waiting(vault: Vault, person: Person) -> Vault:
     with_gate(vault, person, "always")
     recorded(vault, raw(0), raw(1))
     return vault
+
+
+# ── two at once ──────────────────────────────────────────────────────────────────────
+
+
+def test_a_decision_does_not_overwrite_a_commit_that_came_meanwhile(
+    waiting: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (skill,) = waiting.skills("proposed")
+    text = (waiting.root / skill.path).read_text(encoding="utf-8")
+
+    def edit() -> None:
+        person.write(skill.path, text.replace("# Guide", "# My guide"))
+        person.git("commit", "-qam", "my words")
+
+    before_commit(monkeypatch, edit)
+    with pytest.raises(UncommittedEditError, match="changed by a commit meanwhile; run again"):
+        waiting.curate.approve(skill.name)
+    waiting.curate.approve(skill.name)
+    approved = waiting.root / f"skills/{skill.name}/SKILL.md"
+    assert "# My guide" in approved.read_text(encoding="utf-8")
+
+
+def test_a_fact_is_not_kept_with_words_that_a_commit_replaced_meanwhile(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.memory.add_fact("The checkout closes at noon.", "coding", now=NOW)
+    (fact,) = vault.memory.facts()
+    second = Vault(vault.root)
+    before_commit(monkeypatch, lambda: second.memory.keep(fact.id, "It closes at one.", now=NOW))
+    with pytest.raises(UncommittedEditError, match="changed by a commit meanwhile; run again"):
+        vault.memory.keep(fact.id, "It closes at two.", now=NOW)
+    assert vault.memory.facts()[0].text == "It closes at one."
 
 
 # ── the gate ─────────────────────────────────────────────────────────────────────────

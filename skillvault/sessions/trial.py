@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -39,6 +40,7 @@ from skillvault.vault.setup import BRANCH
 _FOLDER_PREFIX = "skillvault-try-"
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _SIGNAL_EXIT_BASE = 128  # a shell adds the number of the signal that ended a command
+_GIT_END_SECONDS, _PAUSE = 5.0, 0.05
 _SIGNING_KEY = "commit.gpgSign"
 _INDEX_FILES = "index.db*"  # not copied, because it is in use and can be built again
 _MAX_FILE_BYTES = 1 << 20  # the most bytes of a file of instructions
@@ -144,7 +146,7 @@ def temporary_folder() -> Iterator[Path]:
         for number in (*_SIGNALS, signal.SIGINT):
             old_handlers.setdefault(number, signal.getsignal(number))
             signal.signal(number, signal.SIG_IGN)  # a second signal must not interrupt the removal
-        shutil.rmtree(folder)
+        _remove_tree(folder)
         os.close(descriptor)
         for number, handler in old_handlers.items():
             signal.signal(number, handler)
@@ -178,9 +180,20 @@ def _remove_leftovers() -> None:
             continue
         try:
             if claim(descriptor):
-                shutil.rmtree(folder)
+                _remove_tree(folder)
         finally:
             os.close(descriptor)
+
+
+def _remove_tree(folder: Path) -> None:
+    """Remove a folder, into which a git that an interrupted program started may write briefly."""
+    deadline = time.monotonic() + _GIT_END_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            return shutil.rmtree(folder)
+        except OSError:
+            time.sleep(_PAUSE)
+    return shutil.rmtree(folder)
 
 
 def prepare_repository(root: Path) -> None:

@@ -28,6 +28,7 @@ from skillvault.vault.git.repository import Git
 from tests.cli.terminal import Terminal
 from tests.cli.test_setup import tree
 from tests.given import START
+from tests.machine.given import until
 
 RULE = "we use uv here, never pip"
 SECRET = "sk-ant-api03-" + "abcDEF123_" * 9
@@ -214,6 +215,16 @@ def test_a_signal_leaves_nothing(home: Path, temporary: Path, number: signal.Sig
     process.send_signal(number)
     process.communicate()
     assert process.returncode in (1, 128 + number)
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_git_that_still_writes_leaves_nothing(temporary: Path) -> None:
+    script = "for n in $(seq 30000); do : > $n; done"
+    with temporary_folder() as folder:
+        git = subprocess.Popen(["sh", "-c", script], cwd=folder, stderr=subprocess.DEVNULL)
+        until((folder / "1").exists)
+    git.kill()
+    git.communicate()
     assert list(temporary.iterdir()) == []
 
 

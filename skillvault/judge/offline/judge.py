@@ -27,6 +27,7 @@ from skillvault.model.brief import (
     Verdict,
 )
 from skillvault.model.conditions import conditions_of
+from skillvault.model.decision_outcomes import is_refused
 from skillvault.model.phrases import (
     describe_result,
     describe_subject,
@@ -34,7 +35,7 @@ from skillvault.model.phrases import (
     make_sentence,
     quote_text,
 )
-from skillvault.model.reasoning import describe_cause, is_concrete
+from skillvault.model.reasoning import describe_cause, fault_of, is_concrete
 from skillvault.model.records import (
     OFFLINE,
     OFFLINE_VERSION,
@@ -131,7 +132,10 @@ def insight_text(case: Case) -> InsightText | None:
 
     An insight without a concrete quote is skipped, because only its count teaches something.
     """
-    outcome, cause = case.outcome, describe_cause(case.outcome)
+    outcome = case.outcome
+    # A person's words are quoted in a guide and as a proposed rule. A fact with them would stay
+    # when the person rejects the rule.
+    cause = fault_of(outcome) if is_refused(outcome) else describe_cause(outcome)
     empty_kinds = ("error", "stopped")
     insight = next(
         (

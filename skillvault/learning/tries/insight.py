@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from skillvault.learning.tries.answers import answer_text
 from skillvault.model.brief import Insight, InsightKind
+from skillvault.model.decision_outcomes import is_refused
 from skillvault.model.reasoning import (
     PRAISE,
     Reading,
@@ -37,9 +38,15 @@ _VALUE = re.compile(r"\d(?:[\d.,]*\d)?|`[^`]+`|\"[^\"]+\"")
 
 
 def insights_of(outcome: Outcome) -> tuple[Insight, ...]:
-    """Return the insights of an outcome; a neutral outcome has no insights."""
+    """Return the insights of an outcome; a neutral outcome has no insights.
+
+    If a person's next words refused the work, only a lesson is an insight: nobody said that the
+    agent's reasons were wrong.
+    """
     if outcome.result.status == "neutral":
         return ()
+    if is_refused(outcome):
+        return tuple(_lesson_insights(outcome))
     find_insights = _fault_insights if outcome.result.status == "failure" else _merit_insights
     return (*_lesson_insights(outcome), *find_insights(outcome))
 

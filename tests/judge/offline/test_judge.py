@@ -164,6 +164,20 @@ def test_an_insight_tells_the_conditions_the_result_and_its_cause() -> None:
     )
 
 
+def test_the_words_with_which_a_person_refused_the_work_are_no_insight() -> None:
+    words = "the person's next words: undo that commit, please"
+    refused: dict[str, Any] = {
+        "score": None,
+        "status": "failure",
+        "observed_by": "person",
+        "summary": words,
+    }
+    reasoning = "coupons and cart import each other."
+    assert insight(case(outcome(**refused, reasoning=reasoning))) is None
+    seen = insight(case(outcome(**refused, reasoning=reasoning, evidence="E   ImportError: Cart")))
+    assert seen == "open_long on SOL-PERP failed (ImportError: Cart)."
+
+
 def test_an_insight_is_of_its_own_outcome_alone() -> None:
     given = case(outcome(reasoning=CAREFUL))
     earlier, facts = ("SOL-PERP ended at -40 %",), (("f-1", "Funding turns on Fridays."),)

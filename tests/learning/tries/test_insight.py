@@ -87,6 +87,15 @@ def test_an_error_is_what_the_result_says_of_it(result: dict[str, str], quote: s
     assert _shown("", result=result) == [("error", quote)]
 
 
+@pytest.mark.parametrize("reasoning", [GROUND, CERTAIN, f"{GROUND} {GUESS}", CLAIM])
+def test_words_of_a_person_that_refuse_the_work_do_not_say_that_its_reason_was_wrong(
+    reasoning: str,
+) -> None:
+    result = {"observed_by": "person", "summary": "the person's next words: undo that commit"}
+    assert _shown(reasoning, result=result) == []
+    assert _shown(reasoning, result=result, lesson=LESSON)[0][0] == "lesson"
+
+
 @pytest.mark.parametrize("summary", ["verifier reward 0.00", "failed", "FAIL", "score: 0"])
 def test_a_bare_verdict_is_no_error(summary: str) -> None:
     assert _shown("", result={"summary": summary}) == []

@@ -24,7 +24,7 @@ from skillvault.learning.promote import general
 from skillvault.learning.promote import skills as pattern_rules
 from skillvault.learning.refresh import SkillRefresh
 from skillvault.loop.clock import clock
-from skillvault.loop.distill import excerpts_behind, living_skills
+from skillvault.loop.distill import living_skills, session_excerpts
 from skillvault.loop.documents import decide_passage
 from skillvault.loop.evaluate import case_of
 from skillvault.loop.general import compose_general, living_general_patterns
@@ -300,7 +300,7 @@ def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
             continue
         if skill.replaces:
             continue  # a next version: its text is the text of the skill that it replaces
-        excerpts = excerpts_behind(run, name)
+        excerpts = session_excerpts(run, name)
         if skill.kind != "evolved":
             links = run.view.links.by_target([Ref("skill", name)])
             sources = {link.source.id for link in links if link.type == "distilled"}

@@ -1,7 +1,9 @@
-"""Choose and order the skills for a task, with the reasons against the others.
+"""Choose and order the skills for a task, and give the reason for each skill that is left out.
 
-Skills that are not about the task are left out; relevance orders the rest. This is a pure function
-of the candidates, the question and the policy: chance comes from the decision's id alone.
+`recommend` scores the candidates, leaves out those that are not about the task, and lets
+`disclosure` decide how much of each text is shown. `serving/` reads the skills and calls it. The
+result depends only on the candidates, the query and the policy: random numbers derive from the id
+of the decision. `relevance.py` scores relevance, `effect/verdict.py` evidence.
 """
 
 import math
@@ -43,19 +45,19 @@ Reason = Literal[
     "low-effectiveness", "low-relevance", "held-out", "same", "rank", "budget", "unknown-pin"
 ]
 
-MAX_NEXT = 20  # left-out skills that an answer names if not all are asked for
-LEAD_RANKS = 2  # ranks before those of the other skills
+MAX_NEXT = 20  # left-out skills in an answer, unless `explain` asks for all
+LEAD_RANKS = 2  # ranks of skills about the requested action, before all other skills
 NOT_LIVE = ("proposed", "retired")
-_MAX_PEERS = 20  # shown skills with which a text is compared
-_NEAR_SHARE = 0.8  # of the evidence that an answer needs; enough if another text answers
+_MAX_PEERS = 20  # shown skills with which the text of a further skill is compared
+_NEAR_SHARE = 0.8  # share of the needed evidence that is enough if another skill has all of it
 
 
 class Candidate(Struct, frozen=True, gc=False):  # in no cycle, and there are thousands
-    """A live skill of the shelf, as known before its text is read.
+    """A skill of the shelf, as known before its text is read.
 
-    `tokens` are the tokens of its text, and `blob` its version (git's id of its bytes). `seed` is
-    True if the skill comes with the package. `elsewhere` is the lift that other tools' counters
-    lead to expect.
+    `tokens` is the length of the text, and `blob` git's id of its version. `seed` is True if the
+    skill comes with the package. `elsewhere` is the lift that is expected from the counters of
+    other tools.
     """
 
     name: str
@@ -74,9 +76,8 @@ class Candidate(Struct, frozen=True, gc=False):  # in no cycle, and there are th
 class Query(Struct, frozen=True, kw_only=True):
     """The question of an agent before a task; `limit` and `budget` default to the policy.
 
-    With `explain`, the answer names every skill that is left out, not only the best. `seen` are
-    skills that the agent has read already, so they cannot be held out. Facts with a review due by
-    `day` come last.
+    With `explain`, the answer names all left-out skills. `seen` has skills that the agent has read
+    already, so they cannot be held out. Facts with a review due by `day` come last.
     """
 
     domain: str
@@ -98,9 +99,9 @@ class Query(Struct, frozen=True, kw_only=True):
 class ServedSkill(Struct, frozen=True):
     """A skill that is shown.
 
-    `relevance` (0..1) has the parts `reasons`; `score` orders. `body` is the text that is shown, ""
-    if the skill is only named, and `tokens` are its tokens. `handle` stands for the name in reports
-    of this decision.
+    `reasons` has the parts of the relevance (0..1) and of `score`, which orders the skills. `body`
+    is the shown text, or "" if the skill is only named; `tokens` is its length. `handle` is a short
+    name that is valid for this decision.
     """
 
     name: str
@@ -120,7 +121,7 @@ class ServedSkill(Struct, frozen=True):
 
 
 class WithheldSkill(Struct, frozen=True):
-    """A skill that is not shown, the reason, and the numbers."""
+    """A skill that is not shown, with the reason and its numbers."""
 
     name: str
     reason: Reason
@@ -129,11 +130,11 @@ class WithheldSkill(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """The answer of `recommend`: the shown skills in order, and the others from the best on.
+    """The answer of `recommend`: the shown skills in order, and the withheld skills, best first.
 
-    `near_domain` is the domain that a misspelt one resembles. `unknown_context` are the keys and
-    values that no boost and no skill knows. `prompt` is the text for an agent to read before the
-    task, "" for nothing.
+    `near_domain` is the domain that a misspelt domain resembles. `unknown_context` has the keys and
+    values that no boost and no skill mentions. `prompt` is the text for an agent to read before the
+    task, or "".
     """
 
     domain: str
@@ -168,9 +169,9 @@ class Selection(Struct, frozen=True):
 class Background(Struct, frozen=True):
     """Further data about the skills and the task.
 
-    `about` maps names to description and path. `actions` are the actions of skills that answer the
-    task. `leads` ranks the skills about the requested action, 0 first. `excerpts` are the parts of
-    guides that fit the task.
+    `about` returns the description and path of a skill. `actions` has the actions of skills that
+    may answer the task. `leads` ranks the skills about the requested action, from 0. `excerpts` has
+    the parts of guides that fit the task.
     """
 
     about: Callable[[str], Summary] = lambda _: Summary()
@@ -181,7 +182,7 @@ class Background(Struct, frozen=True):
 
 
 class _Request(NamedTuple):
-    """A question, and the data to answer it."""
+    """A query, and the data to answer it."""
 
     query: Query
     rules: Rules
@@ -192,7 +193,7 @@ class _Request(NamedTuple):
 
 
 class _Contender(NamedTuple):
-    """A candidate with its score, in sort order; `rank` is by pins and leads."""
+    """A candidate with its score; the fields are in sort order, and `rank` is by pins and leads."""
 
     rank: int
     minus_score: float
@@ -202,7 +203,7 @@ class _Contender(NamedTuple):
 
 
 def badge_of(times_applied: float, success_rate: float | None, is_proven: bool) -> str:
-    """Return a badge for the evidence of a skill; halves of a percent are rounded up."""
+    """Return the badge of a skill: proven with its rate of success, testing, or new."""
     if is_proven:
         percent = math.floor((success_rate or 0.0) * 100 + 0.5)
         return f"✅ Proven ({percent}% success, {times_applied} uses)"
@@ -218,10 +219,10 @@ def recommend(
     scores: Mapping[str, Match] | None = None,
     background: Background | None = None,
 ) -> Selection:
-    """Answer a query with the live skills of the shelf.
+    """Answer a query with the skills of the shelf.
 
-    `read_text` returns the text of a candidate by name. `scores` are the matches of texts with the
-    task; they count if there is a task and the strategy is not `tag`.
+    `read_text` returns the text of a candidate by name. `scores` has the matches of texts with the
+    task; they are ignored for the strategy `tag`, or if the policy gives the task no weight.
     """
     settings = rules.policy.recommend
     if query.strategy == "tag" or not settings.task:
@@ -247,7 +248,7 @@ def recommend(
     )
     order, explored = _explore(eligible, filter(is_eligible, doubtful_contenders), request)
     weak = [c for c in doubtful if c is not explored]
-    if weighing.has_task:  # irrelevant skills are not left out for their effect
+    if weighing.has_task:  # an irrelevant skill is left out for its relevance, not its effect
         weak_contenders = [_score(c, request) for c in weak]
         irrelevant += (contender for contender in weak_contenders if not is_eligible(contender))
         weak = [contender.candidate for contender in weak_contenders if is_eligible(contender)]
@@ -260,7 +261,7 @@ def recommend(
         withheld,
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
         _withhold_irrelevant(irrelevant, request),
-        # No word of the task brings these, so that they are scored only if that is asked.
+        # Skills without a word of the task are scored only if the answer names them.
         _withhold_irrelevant((_score(c, request) for c in unmatched), request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
@@ -280,7 +281,7 @@ def recommend(
 
 
 def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
-    """Return the skills to serve without a task: the pinned first, then the most helpful."""
+    """Return the skills to serve without a task: pinned skills, then the most helpful first."""
     asked = (c for c in candidates if not c.seed or c.status == "pinned")
     live = [c for c in asked if c.status not in NOT_LIVE and _is_qualified(c, rules)]
 
@@ -292,7 +293,7 @@ def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candid
 
 
 def empty_selection(query: Query, near_domain: str) -> Selection:
-    """Return the answer for a misspelt domain; `near_domain` is the domain that it resembles."""
+    """Return the answer for a misspelt domain, which resembles `near_domain`."""
     return Selection(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
 
 
@@ -308,8 +309,8 @@ def pin_places(query: Query) -> dict[str, int]:
 def _select_candidates(
     candidates: Iterable[Candidate], query: Query, pins: Mapping[str, int]
 ) -> list[Candidate]:
-    """Return the pins, and the live skills of this or no domain for the role or the stage."""
-    # The semantic strategy asks the texts of all, whatever their roles.
+    """Return the pins, and the skills of the domain or without a domain, for the role or stage."""
+    # The semantic strategy compares all texts, whatever the roles are.
     filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
     domains = (query.domain, None)
     return [
@@ -327,7 +328,7 @@ def _has_label(candidate: Candidate, query: Query) -> bool:
 def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bool:
     """Return True if a skill is pinned, or has the requested role or stage.
 
-    A skill that was learned here and pinned by its status must still match the task.
+    The status `pinned` counts only for skills of the package; a learned skill must match the task.
     """
     if candidate.name in pins or (candidate.seed and candidate.status == "pinned"):
         return True
@@ -336,7 +337,7 @@ def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -
 
 
 def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[_Contender], bool]:
-    """Return a test for the skills to show: pinned, asked for, or close to the task.
+    """Return a test if a skill may be shown: it is requested, or close to the task.
 
     Without a task, the relevance decides.
     """
@@ -355,10 +356,10 @@ def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[
 
 
 def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
-    """Return the skills with enough evidence; if there is one, nearly enough suffices too.
+    """Return the skills that answer the task by the evidence of their texts.
 
-    A learned skill about other actions than the best learned skill needs nearly as much evidence as
-    that skill. Otherwise it only shares a few words with the task.
+    If one skill has enough evidence, nearly enough suffices for the others. A learned skill about
+    other actions than the best learned skill needs nearly as much evidence as the best.
     """
     weighing, actions = request.weighing, request.background.actions
     settings = request.rules.policy.recommend
@@ -385,10 +386,10 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
 def _split_by_match(
     candidates: Iterable[Candidate], request: _Request
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Divide the candidates into those to score and those without a word of the task.
+    """Return the candidates to score, and the candidates without a word of the task.
 
-    In a large library nearly all are of the second kind, and need no score. If the answer explains
-    every skill, all are of the first kind.
+    In a large library nearly all skills have no word of the task. If the answer explains all
+    skills, all are scored.
     """
     query, weighing = request.query, request.weighing
     if not weighing.has_task or query.explain:
@@ -419,13 +420,13 @@ def _score(candidate: Candidate, request: _Request) -> _Contender:
 
 
 def _may_gain(candidate: Candidate) -> bool:
-    """Return True if a skill was used or proven; few skills of a large library were."""
+    """Return True if a skill was used or proven, which few skills of a large library are."""
     is_used = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere != 0
     return is_used or candidate.status == "proven"
 
 
 def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str, float]:
-    """Return the parts by which the score of a skill exceeds its relevance."""
+    """Return the parts of the score of a skill beside its relevance."""
     evidence = candidate.evidence
     draw = None if decision is None else partial(draw_normal, decision, candidate.name)
     is_proven = rules.is_proven(candidate.status, evidence, rules)
@@ -439,9 +440,9 @@ def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str
 def _choose(
     order: Iterator[_Contender], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact], list[WithheldSkill]]:
-    """Return the best skills within limit and budget, the facts, and the best of the others.
+    """Return (skills to show, facts, withheld skills) within limit and budget.
 
-    Read no more of the order than needed.
+    Read no more of `order` than needed.
     """
     distinct, repeats = _drop_repeats(order, request)
     unguided, guided_skills = _drop_guided(distinct, request)
@@ -465,9 +466,9 @@ def _choose(
 def _drop_repeats(
     order: Iterator[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
-    """Return the first skills up to the limit, and the skills that say the same as one of them.
+    """Return the first skills up to the limit, and the skills that repeat one of them.
 
-    Of two equal skills the one with more evidence stays; a pinned skill always stays.
+    Of two skills that say the same, the one with more uses stays; a pinned skill always stays.
     """
     limit, read_text, pins = _limit(request), request.read_text, request.pins
     chosen: list[_Contender] = []
@@ -492,7 +493,7 @@ def _drop_repeats(
 def _drop_guided(
     chosen: Sequence[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
-    """Return the contenders, and the warnings and patterns whose action has a guide among them."""
+    """Leave out the warnings and patterns whose action has a guide among the contenders."""
     about = {c.name: _actions(request, c.candidate) or frozenset() for c in chosen}
     guides = {
         action: c.name for c in chosen if c.candidate.kind == "guide" for action in about[c.name]
@@ -514,7 +515,7 @@ def _drop_guided(
 def _disclose(
     contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact]]:
-    """Return the texts of all skills that can be named, and the facts."""
+    """Return the skills with the texts to show, and the facts."""
     background, settings = request.background, request.rules.policy.recommend
     slots = []
     for contender in contenders:
@@ -531,7 +532,7 @@ def _disclose(
         )
         slots.append(slot)
     hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
-    # A guide says what the facts about its action say.
+    # A guide includes the facts about its action.
     guided = frozenset[Action]().union(*(slot.actions or () for slot in slots if slot.by_lines))
     facts = background.facts if request.weighing.has_task else ()
     hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided]
@@ -546,7 +547,7 @@ def _disclose(
 
 
 def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | None:
-    """Return the actions of a skill; None for a strategy, which is about all of its domain."""
+    """Return the actions of a skill, or None for a strategy, which is about a whole domain."""
     if candidate.kind == "strategy":
         return None
     return request.background.actions.get(candidate.name, frozenset())
@@ -563,10 +564,10 @@ def _limit(request: _Request) -> int:
 def _explore(
     contenders: list[_Contender], doubtful: Iterator[_Contender], request: _Request
 ) -> tuple[Iterator[_Contender], Candidate | None]:
-    """Return the order, and the new skill in it, which a share of the decisions tries.
+    """Return the order, and the new skill that was moved up, or None.
 
-    The new skill gets the last rank that may have a text. It promises much and was applied seldom,
-    even if it seems to hurt.
+    A share of the decisions explores: the most promising skill with few uses gets the last rank
+    that may have a text, even if the skill seems to hurt.
     """
     policy, order, limit = request.rules.policy, _sort_lazily(contenders), _limit(request)
     if policy.recommend.bodies is not None:
@@ -585,7 +586,7 @@ def _explore(
 
 
 def _exploration_cost(policy: Policy, contender: _Contender) -> tuple[float, str]:
-    """Sort key: promising skills first, each use moves a skill back; without chance."""
+    """Sort key: the most promising skill first; each use moves a skill back."""
     evidence, settings = contender.candidate.evidence, policy.effect
     lift = evidence.lift.recent.lift if evidence.lift else 0.0
     promise = contender.relevance + settings.bonus * lift
@@ -605,9 +606,10 @@ def _withhold(candidate: Candidate, reason: Reason, detail: str) -> WithheldSkil
 
 
 def _is_held_out(candidate: Candidate, request: _Request) -> bool:
-    """Return True if this decision does without a skill; the decision's id and the name decide.
+    """Return True if this decision is not shown a skill, to measure the effect of the skill.
 
-    The better a skill's effect is known, the less is learned by holding it out.
+    The id of the decision and the name draw. The better the effect of a skill is known, the more
+    seldom it is held out.
     """
     query, rules = request.query, request.rules
     if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:
@@ -652,7 +654,7 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
 def _withhold_irrelevant(
     contenders: Iterable[_Contender], request: _Request
 ) -> Iterator[WithheldSkill]:
-    """Yield the skills that are not eligible, the best first, with the number that is missing."""
+    """Yield the skills that are not eligible, the best first, with the bound that they miss."""
     settings, weighing = request.rules.policy.recommend, request.weighing
     for contender in _sort_lazily(contenders):
         evidence = weighing.measure_evidence(contender.name)

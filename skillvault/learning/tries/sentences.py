@@ -16,7 +16,7 @@ from skillvault.model.text.text import sentences
 
 
 class Rank(IntEnum):
-    """How much a sentence tells about the deed, the least first."""
+    """A measure of how much a sentence tells about the deed, from the least to the most."""
 
     ASIDE = 0  # a risk, an alternative, an announcement: nothing was done
     STATE = 1

@@ -53,18 +53,18 @@ class Advice(Struct, frozen=True, kw_only=True):
     judge: JudgeInfo | None = None
 
 
-def parse_proposal(raw: Mapping[str, Any], now: datetime) -> Proposal:
+def parse_proposal(values: Mapping[str, Any], now: datetime) -> Proposal:
     """Read a decision from a mapping; raise BadInputError with the name of a bad key."""
-    if "result" in raw:
+    if "result" in values:
         raise BadInputError(
             "result: a decision has none yet; remove it, or `skillvault record` the outcome",
             code="has-result",
             key="result",
         )
-    stakes_keys = {key: raw[key] for key in ("amount", "stakes") if key in raw}
+    stakes_keys = {key: values[key] for key in ("amount", "stakes") if key in values}
     stakes = convert_stored(stakes_keys, Stakes)
     result = {"status": "neutral", "entry_value": stakes.amount}
-    decision = {key: value for key, value in raw.items() if key not in stakes_keys}
+    decision = {key: value for key, value in values.items() if key not in stakes_keys}
     raw_outcome = {**decision, "occurred_at": stamp(now), "result": result}
     return Proposal(parse_outcome(raw_outcome, trust="local", now=now), stakes)
 
@@ -120,10 +120,10 @@ def chance_advice(skills: Sequence[Skill]) -> Advice:
     return Advice(proceed=True, reason=reason, warnings=warnings_of(skills))
 
 
-def held_back_outcome(raw: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:
+def held_back_outcome(values: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:
     """Return the neutral outcome of a decision that the judge held back, as values of a file."""
     outcome_keys = {
-        key: value for key, value in raw.items() if key not in ("amount", "stakes", "source")
+        key: value for key, value in values.items() if key not in ("amount", "stakes", "source")
     }
     lesson = advice.insight or join_items(advice.warnings[:2])
     summary = f"held back by the judge: {advice.reason}. {lesson}".strip()

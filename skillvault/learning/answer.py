@@ -74,7 +74,7 @@ def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
     for link in (*rewording.links, *rewording.fact_links):
         if link.type in _MEMORY_LINKS:
             yield Ref("link", link.id)
-    yield from (Ref("fact", name) for name in rewording.facts)
+    yield from (Ref("fact", fact_id) for fact_id in rewording.facts)
 
 
 def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:

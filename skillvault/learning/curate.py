@@ -322,20 +322,20 @@ def _skill_change(
 
 def retract_change(
     retraction: Retraction,
-    removed: Sequence[tuple[Ref, str]],
-    archived: Sequence[tuple[str, str]],
+    removed_refs: Sequence[tuple[Ref, str]],
+    archived_skills: Sequence[tuple[str, str]],
     *,
     learner: str | None = None,
 ) -> Change:
     """Return the commit that retracts an outcome: its file stays but no longer counts.
 
-    `removed` has (ref, path) of the facts and links that rest on the outcome; other evidence may
-    make them again. `archived` has (shelf, name) of skills without other evidence. `learner` is the
-    clone that learns, if that is another clone.
+    `removed_refs` has (ref, path) of the facts and links that rest on the outcome; other evidence
+    may make them again. `archived_skills` has (shelf, name) of skills without other evidence.
+    `learner` is the clone that learns, if that is another clone.
     """
     if not retraction.reason.strip():
         raise UsageError(f"{retraction.outcome}: a retraction needs a reason; pass --reason TEXT")
-    facts = [ref for ref, _ in removed if ref.kind == "fact"]
+    facts = [ref for ref, _ in removed_refs if ref.kind == "fact"]
     consequence = "what used it is computed again"
     if learner:
         consequence = f"{learner} learns, and computes what used it again"
@@ -350,12 +350,12 @@ def retract_change(
         subject=retraction.outcome,
         reason="\n".join(lines),
         writes=(retraction,),
-        removes=tuple(path for _, path in removed),
-        moves=tuple(Move(f"{shelf}/{name}", f"archive/{name}") for shelf, name in archived),
-        sources=(Ref("outcome", retraction.outcome), *(ref for ref, _ in removed)),
+        removes=tuple(path for _, path in removed_refs),
+        moves=tuple(Move(f"{shelf}/{name}", f"archive/{name}") for shelf, name in archived_skills),
+        sources=(Ref("outcome", retraction.outcome), *(ref for ref, _ in removed_refs)),
         targets=(
             Ref("retraction", retraction.outcome),
-            *(Ref("skill", name) for _, name in archived),
+            *(Ref("skill", name) for _, name in archived_skills),
         ),
         why=retraction.reason,
     )

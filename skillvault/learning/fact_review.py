@@ -17,9 +17,11 @@ def is_due(fact: Fact, day: str) -> bool:
     return bool(day) and fact.review_by is not None and fact.review_by[: len(day)] <= day
 
 
-def due_facts(facts: Iterable[Fact], replaced: Container[str]) -> list[Fact]:
+def due_facts(facts: Iterable[Fact], replaced_ids: Container[str]) -> list[Fact]:
     """Return the current trusted facts, the longest overdue first."""
-    current_facts = [fact for fact in facts if fact.id not in replaced and fact.trust == "local"]
+    current_facts = [
+        fact for fact in facts if fact.id not in replaced_ids and fact.trust == "local"
+    ]
     return sorted(current_facts, key=lambda fact: (fact.review_by or "", fact.id))
 
 

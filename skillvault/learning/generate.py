@@ -62,7 +62,7 @@ class ExistingSkill(Struct, frozen=True, kw_only=True):
 
 
 class SkillState(Struct, frozen=True):
-    """How far a record is from a skill, and the reason in words."""
+    """The state of a record on the way to a skill (`due` makes the skill), and the reason."""
 
     state: State
     reason: str

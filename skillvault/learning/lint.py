@@ -80,8 +80,8 @@ def sum_up(skills: Sequence[Sequence[Finding]]) -> str:
     """Return a sentence with the number of skills that have each kind of finding."""
     counts = Counter(code for findings in skills for code in {f.code for f in findings})
     kinds = ", ".join(f"{code} in {count:,}" for code, count in sorted(counts.items()))
-    flagged = sum(map(bool, skills))
-    sentence = f"findings in {flagged:,} of {len(skills):,} skills ({kinds})"
+    flagged_count = sum(map(bool, skills))
+    sentence = f"findings in {flagged_count:,} of {len(skills):,} skills ({kinds})"
     return f"Lint: {sentence if kinds else 'nothing found'}; {NO_PROOF}."
 
 

@@ -153,8 +153,8 @@ def later_version(
     old_folder, folder = f"{_SERVED}/{old_skill.name}/", f"{_PROPOSED}/{skill.name}/"
     target = next((rewrite.body for rewrite in change.rewrites), old_skill.body)
     body = sections.rewrite_body(skill.body, waiting.written.bodies, target)
-    edited = _apply_edits(with_account_of(skill, old_skill), change.edits)
-    new_skill = replace(skill, **{key: getattr(edited, key) for key in _LEARNED_KEYS})
+    edited_skill = _apply_edits(with_account_of(skill, old_skill), change.edits)
+    new_skill = replace(skill, **{key: getattr(edited_skill, key) for key in _LEARNED_KEYS})
     return replace(
         _as_proposal(change, skill.name, old_skill.name, linked),
         files=tuple((_move_path(file, old_folder, folder), data) for file, data in change.files),

@@ -117,8 +117,8 @@ def rewrite_body(current: str, versions: Bodies, target: str) -> str:
     for key in (k for k in new_sections if not {k, (heading_mark(k), -1)} & left_out_keys):
         texts = _insert_section(texts, key, new_sections)
     body = _join_sections(texts.values(), current)
-    intended = filter(None, map(plain_section, texts.values()))
-    return body if [*intended] == [*filter(None, _plain_sections(body).values())] else current
+    intended_texts = filter(None, map(plain_section, texts.values()))
+    return body if [*intended_texts] == [*filter(None, _plain_sections(body).values())] else current
 
 
 def _find_differences(first_body: str, second_body: str) -> set[Key]:

@@ -52,22 +52,24 @@ class Readings:
         self._store = run.subjects
 
     def read_account(
-        self, key: AccountKey, changed: Sequence[IndexedOutcome] = ()
+        self, key: AccountKey, changed_outcomes: Sequence[IndexedOutcome] = ()
     ) -> list[IndexedOutcome]:
         """Return the latest evaluated outcomes of an account up to its reading point.
 
-        With `changed`, the list is empty unless the account reads one of these outcomes.
+        With `changed_outcomes`, the list is empty unless the account reads one of these outcomes.
         """
         end = self._position(key).until
         # The account may have read an outcome before the outcome lost its evaluation.
-        relevant = [outcome for outcome in changed if not outcome.evaluated or outcome[:2] <= end]
-        if changed and not relevant:
+        relevant_outcomes = [
+            outcome for outcome in changed_outcomes if not outcome.evaluated or outcome[:2] <= end
+        ]
+        if changed_outcomes and not relevant_outcomes:
             return []
         outcomes = self._latest(key, end)
-        if changed and outcomes:
+        if changed_outcomes and outcomes:
             first = outcomes[0][:2]
-            relevant = [o for o in relevant if not o.evaluated or o[:2] >= first]
-        return outcomes if relevant or not changed else []
+            relevant_outcomes = [o for o in relevant_outcomes if not o.evaluated or o[:2] >= first]
+        return outcomes if relevant_outcomes or not changed_outcomes else []
 
     def read_to_point(self, key: AccountKey) -> list[IndexedOutcome]:
         """Return the latest evaluated outcomes of an account up to its last reading point."""
@@ -88,9 +90,11 @@ class Readings:
         for scope in SCOPES if changed_ids else ():
             for key, outcomes in store.accounts(changed_ids, scope).items():
                 position = store.position(key)
-                counted = (outcome for outcome in outcomes if outcome[:2] <= position.last)
+                counted_outcomes = (outcome for outcome in outcomes if outcome[:2] <= position.last)
                 # An unchanged outcome that was counted has marks.
-                if not all(outcome.evaluated and outcome.marks is not None for outcome in counted):
+                if not all(
+                    outcome.evaluated and outcome.marks is not None for outcome in counted_outcomes
+                ):
                     position = Position()
                 end, counts = self._advance(key, position)
                 store.keep_position(key, end, counts, is_recount=not position.outcomes)
@@ -204,8 +208,10 @@ class Accounts:
         if cache_key not in self._accounts:
             records = self._view.outcomes.get_many(ids)
             outcomes = tuple(records[key] for key in ids if key in records)
-            trusted = (outcome for outcome in outcomes if outcome.trust == "local")
-            actions = sorted({(outcome.domain, outcome.decision.action) for outcome in trusted})
+            trusted_outcomes = (outcome for outcome in outcomes if outcome.trust == "local")
+            actions = sorted(
+                {(outcome.domain, outcome.decision.action) for outcome in trusted_outcomes}
+            )
             rules = tuple(rule for action in actions for rule in self.rules_of_action(*action))
             self._accounts[cache_key] = self._quotations.build_account(outcomes, evaluations, rules)
         return self._accounts[cache_key]

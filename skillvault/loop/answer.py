@@ -165,10 +165,10 @@ def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> lis
     sources = book.load(makers.values())
     return [
         fact
-        for fact, name in makers.items()
-        if name in sources
-        and sources[name].outcome_status == new_run.outcome_status
-        and sources[name].order > new_run.order
+        for fact, run_id in makers.items()
+        if run_id in sources
+        and sources[run_id].outcome_status == new_run.outcome_status
+        and sources[run_id].order > new_run.order
     ]
 
 

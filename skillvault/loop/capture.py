@@ -87,8 +87,11 @@ def _tail_blob(run: Run) -> str:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
         return error.code
-    content, committed = file.content if file else b"", learned.committed_rules(run.store, run.view)
-    return _blob_of(content.removeprefix(committed)) if content != committed else ""
+    content, committed_text = (
+        file.content if file else b"",
+        learned.committed_rules(run.store, run.view),
+    )
+    return _blob_of(content.removeprefix(committed_text)) if content != committed_text else ""
 
 
 def _blob_of(text: bytes) -> str:
@@ -117,37 +120,37 @@ def _adopt_rules(run: Run) -> Generator[Change, None, str | None]:
     Return None without appended text, or if the file was edited in other places too.
     """
     try:
-        appended = _find_appended(run)
+        appended_text = _find_appended(run)
     except BadInputError as error:
         run.report.problems.append(Problem(layout.LEARNINGS, None, error.code, error.message))
         return None
-    if appended is None:
+    if appended_text is None:
         return None
-    adopted = adopt(appended, redact.redact_value)
-    run.report.problems += adopted.problems
-    if adopted.change:
-        yield adopted.change
-    return _UNFINISHED_TEXT if adopted.is_unfinished else _blob_of(adopted.leftover)
+    adoption = adopt(appended_text, redact.redact_value)
+    run.report.problems += adoption.problems
+    if adoption.change:
+        yield adoption.change
+    return _UNFINISHED_TEXT if adoption.is_unfinished else _blob_of(adoption.leftover)
 
 
 def _find_appended(run: Run) -> AppendedText | None:
     """Return the text in the work tree after the committed rules, or None without new text."""
     blob = run.view.files.get(layout.LEARNINGS)
-    committed = learned.committed_rules(run.store, run.view)
+    committed_text = learned.committed_rules(run.store, run.view)
     settle_seconds = run.policy.record.settle_seconds
     deadline = time.monotonic() + (0 if run.options.dry else settle_seconds)
     while True:
         file = learnings.read_file(run.store.root)
-        if file is None or file.content == committed:
+        if file is None or file.content == committed_text:
             return None
-        if not file.content.startswith(committed):
+        if not file.content.startswith(committed_text):
             run.wait(layout.LEARNINGS, "edited and not committed; commit or undo it, and run again")
             return None
         is_stable = not 0 <= file.age < settle_seconds
         is_complete = file.content.rstrip().endswith(b"\n---")
         if is_stable or is_complete or time.monotonic() >= deadline:
-            text = file.content[len(committed) :].decode(errors="surrogateescape")
-            return AppendedText(committed, blob, text, is_stable)
+            text = file.content[len(committed_text) :].decode(errors="surrogateescape")
+            return AppendedText(committed_text, blob, text, is_stable)
         time.sleep(_CHECK_SECONDS)
 
 

@@ -44,15 +44,15 @@ class CodeBases(Struct, frozen=True):
 
 def open_code_bases(run: Run) -> CodeBases:
     """Open the code bases of a run; each folder once."""
-    readable: list[CodeBase] = []
+    readable_bases: list[CodeBase] = []
     problems: list[Problem] = []
     settings = {path: setting for setting, path in reversed(_code_folders(run).items())}
     for path, name in _unique_names(reversed(settings)).items():
         try:
-            readable.append(code_base.open_code_base(path, run.store.root, name))
+            readable_bases.append(code_base.open_code_base(path, run.store.root, name))
         except UnreadableCodeError as error:
             problems.append(_skipped_problem(settings[path], str(error)))
-    return CodeBases(readable, problems)
+    return CodeBases(readable_bases, problems)
 
 
 def ask_readable(
@@ -66,8 +66,10 @@ def ask_readable(
         try:
             return bases, question(bases.readable)
         except UnreadableCodeError as error:
-            readable = [base for base in bases.readable if base.name != error.name]
-            bases = CodeBases(readable, [*bases.problems, _skipped_problem(error.name, str(error))])
+            readable_bases = [base for base in bases.readable if base.name != error.name]
+            bases = CodeBases(
+                readable_bases, [*bases.problems, _skipped_problem(error.name, str(error))]
+            )
 
 
 def versions(run: Run) -> dict[str, str]:
@@ -147,12 +149,12 @@ def find_support(
     bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
 ) -> dict[str, CodeSupport]:
     """Return the support of rules in code, by rule key, without rules that forbid something."""
-    positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
-    lines = _find_lines(bases, [rule for rule in positive if rule.evidence.is_enough])
-    sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
+    positive_rules = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
+    lines = _find_lines(bases, [rule for rule in positive_rules if rule.evidence.is_enough])
+    line_counts = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
     return {
-        rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps_of(bases, rule))
-        for rule in positive
+        rule.key: CodeSupport(rule.evidence, line_counts.get(rule.key, 0), _stamps_of(bases, rule))
+        for rule in positive_rules
     }
 
 
@@ -160,8 +162,8 @@ def find_broken_rules(
     bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
 ) -> list[BrokenRule]:
     """Return the rules that code breaks, with the lines that break them."""
-    negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
-    broken_rules = [rule for rule in negative if rule.evidence.files]
+    negative_rules = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
+    broken_rules = [rule for rule in negative_rules if rule.evidence.files]
     lines = _find_lines(bases, broken_rules)
     rules: list[BrokenRule] = []
     for rule in broken_rules:

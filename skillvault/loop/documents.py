@@ -37,12 +37,12 @@ def find_new_rules(view: Topics, rules: Iterable[Correction]) -> ProposedRules:
         if not versions.copies:
             older = versions.replaced[-1].id if versions.replaced else None
             proposals[rule.id] = replace(rule, supersedes=older)
-    refs = [Ref(kind, name) for name in proposals for kind in ("correction", "fact")]
+    refs = [Ref(kind, rule_id) for rule_id in proposals for kind in ("correction", "fact")]
     repeated_ids |= {ref.id for ref in view.history.last_mentions(refs)}
     repeated_ids |= {ref.id for ref in refs if ref in view.records}
     texts = {" ".join(fact.text.split()) for fact in view.facts.values()}
-    repeated_ids |= {name for name, rule in proposals.items() if rule.text in texts}
-    new_rules = [rule for name, rule in proposals.items() if name not in repeated_ids]
+    repeated_ids |= {rule_id for rule_id, rule in proposals.items() if rule.text in texts}
+    new_rules = [rule for rule_id, rule in proposals.items() if rule_id not in repeated_ids]
     return ProposedRules(new_rules, len(repeated_ids))
 
 

@@ -73,10 +73,10 @@ class Uses:
 
     def _update_uses(self, view: Staging) -> None:
         new_names = view.due.keys(NAMES)
-        mentioning: Iterable[str] = ()
+        mentioning_ids: Iterable[str] = ()
         if new_names:
-            mentioning = view.outcomes.mentioning(map(mentions.shortest_form, new_names))
-        due_ids = sorted({*view.due.keys(USES), *mentioning})
+            mentioning_ids = view.outcomes.mentioning(map(mentions.shortest_form, new_names))
+        due_ids = sorted({*view.due.keys(USES), *mentioning_ids})
         view.due.mark_done(NAMES, new_names)
         names = self.skill_names(view) if due_ids else {}
         for start in range(0, len(due_ids), _PAGE_SIZE):
@@ -136,34 +136,37 @@ class Uses:
     ) -> None:
         """Store the evidence of counted skills, or of all skills if the lifts are new."""
         if are_lifts_new:
-            stored = view.uses.evidence(Evidence)
+            stored_evidence = view.uses.evidence(Evidence)
             sums = view.uses.sums(Sums).values()
             lifts = estimate.estimate_lifts(sums, view.policy.effect)
         else:
             pairs = ((name, view.uses.evidence_of(name, Evidence)) for name in counts)
-            stored = {name: evidence for name, evidence in pairs if evidence}
+            stored_evidence = {name: evidence for name, evidence in pairs if evidence}
             lifts = {
                 (name, number): version.lift
-                for name, evidence in stored.items()
+                for name, evidence in stored_evidence.items()
                 for number, version in enumerate((*evidence.earlier, evidence))
                 if version.lift
             }
         changes: list[tuple[str, Evidence | None]] = []
-        for name, evidence in {**stored, **{n: c.evidence for n, c in counts.items()}}.items():
+        for name, evidence in {
+            **stored_evidence,
+            **{n: c.evidence for n, c in counts.items()},
+        }.items():
             new_evidence = None
             if evidence.has_decisions:
                 own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]
                 new_evidence = verdict.with_lifts(evidence, own_lifts)
-            if name in counts or stored.get(name) != new_evidence:
+            if name in counts or stored_evidence.get(name) != new_evidence:
                 changes.append((name, new_evidence))
         view.uses.keep_evidence(changes, {name: c.last_outcome for name, c in counts.items()})
 
 
 def read_version(view: Topics, name: str, blob: str) -> str:
     """Return the text of one version of a skill, from git or from a layer."""
-    layered = view.layers.of_name(name)
-    if layered is not None and layered.blob == blob:
-        return layered.skill.body
+    layered_skill = view.layers.of_name(name)
+    if layered_skill is not None and layered_skill.blob == blob:
+        return layered_skill.skill.body
     return view.skills.read_body(name, blob)
 
 

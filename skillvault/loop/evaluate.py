@@ -54,10 +54,14 @@ def step(run: Run) -> Iterator[Change]:
     for domain, batch in batches:
         for judgments in _judge_batch(run, domain, batch):
             paths = run.find_writable(judgment.evaluation for judgment in judgments)
-            writable = [j for j in judgments if layout.path_of(j.evaluation) in paths]
-            if writable:
-                evaluations = [judgment.evaluation for judgment in writable]
-                by_id = {answer.id: answer for judgment in writable for answer in judgment.answers}
+            writable_judgments = [j for j in judgments if layout.path_of(j.evaluation) in paths]
+            if writable_judgments:
+                evaluations = [judgment.evaluation for judgment in writable_judgments]
+                by_id = {
+                    answer.id: answer
+                    for judgment in writable_judgments
+                    for answer in judgment.answers
+                }
                 answers = [by_id[key] for key in sorted(by_id) if key not in run.view.answers]
                 yield evaluate.evaluation_change(domain, evaluations, run.judge.info, answers)
 
@@ -75,11 +79,14 @@ def count_over_quota(run: Run) -> int:
 def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outcome]]:
     """Return the batches (domain, outcomes) to judge, and the untrusted outcomes over the quota."""
     outcomes = find_unevaluated(run)
-    trusted = [outcome for outcome in outcomes if outcome.trust == "local"]
-    untrusted = sorted((o for o in outcomes if o.trust == "untrusted"), key=lambda o: o.id)
-    quota_left = quota.remaining_outcomes(run.view, run.now) if untrusted else 0
-    batches = [*by_domain(trusted).items(), *by_domain(untrusted[:quota_left]).items()]
-    return batches, untrusted[quota_left:]
+    trusted_outcomes = [outcome for outcome in outcomes if outcome.trust == "local"]
+    untrusted_outcomes = sorted((o for o in outcomes if o.trust == "untrusted"), key=lambda o: o.id)
+    quota_left = quota.remaining_outcomes(run.view, run.now) if untrusted_outcomes else 0
+    batches = [
+        *by_domain(trusted_outcomes).items(),
+        *by_domain(untrusted_outcomes[:quota_left]).items(),
+    ]
+    return batches, untrusted_outcomes[quota_left:]
 
 
 def find_unevaluated(run: Run) -> list[Outcome]:
@@ -134,11 +141,15 @@ def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[li
     Outcomes for which the judge failed before come last, because it may fail again.
     """
     failures = _failed_items(run, 0)
-    untried = [outcome for outcome in batch if outcome.id not in failures]
-    failed = sorted((o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts)
+    new_outcomes = [outcome for outcome in batch if outcome.id not in failures]
+    failed_outcomes = sorted(
+        (o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts
+    )
     judgments: list[Judgment] = []
     refusals: list[UnavailableError] = []
-    for outcome, answer in chain(_answers(run, domain, untried), _answers(run, domain, failed)):
+    for outcome, answer in chain(
+        _answers(run, domain, new_outcomes), _answers(run, domain, failed_outcomes)
+    ):
         if isinstance(answer, Judgment):
             judgments.append(answer)
             if len(judgments) == INTAKE_BATCH:
@@ -240,7 +251,7 @@ def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
     candidates = [f for f in facts.values() if f.id not in superseded_ids and f.trust == "local"]
     latest_facts = sorted(candidates, key=lambda fact: fact.order)[-_MAX_CACHED_FACTS:]
     lines = [(fact.id, shorten(flatten(fact.text), _MAX_FACT_LENGTH)) for fact in latest_facts]
-    size = sum(len(name) + len(line) for name, line in lines)
+    size = sum(len(fact_id) + len(line) for fact_id, line in lines)
     judge = run.policy.judge
     is_cached = judge.provider == "claude" and size >= cacheable_length(judge.model)
     return lines if is_cached else lines[-_MAX_FACTS:]

@@ -44,17 +44,17 @@ class SimilarFacts:
         self._keys: dict[str, list[str]] = {}  # of the changed facts
         self._holders: dict[str, set[str]] = defaultdict(set)  # key -> changed facts
         facts = self._load(self._changed_ids)
-        for name in self._changed_ids:
-            self._keys[name] = lookup_keys(self._forms[name]) if name in facts else []
-            for key in self._keys[name]:
-                self._holders[key].add(name)
+        for fact_id in self._changed_ids:
+            self._keys[fact_id] = lookup_keys(self._forms[fact_id]) if fact_id in facts else []
+            for key in self._keys[fact_id]:
+                self._holders[key].add(fact_id)
 
-    def with_similar(self, names: Iterable[str]) -> dict[str, Fact]:
+    def with_similar(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         """Return these facts and the facts that say the same, directly or through other facts.
 
         Leave out untrusted and superseded facts.
         """
-        facts, new_facts = dict[str, Fact](), self._load(names)
+        facts, new_facts = dict[str, Fact](), self._load(fact_ids)
         while new_facts:
             facts |= new_facts
             forms = {self._forms[name] for name in new_facts}
@@ -72,30 +72,36 @@ class SimilarFacts:
 
     def keep_settled(self, fact_ids: Collection[str], keys: FactKeys) -> None:
         """Store the lookup keys of settled facts, so that later equal facts find them."""
-        for name in sorted(self._changed_ids.intersection(fact_ids)):
-            keys.keep_fact(name, self._keys[name])
+        for fact_id in sorted(self._changed_ids.intersection(fact_ids)):
+            keys.keep_fact(fact_id, self._keys[fact_id])
 
-    def _load(self, names: Iterable[str]) -> dict[str, Fact]:
-        facts = self._view.facts.get_many(names)
-        facts = {name: fact for name, fact in facts.items() if fact.trust == _TRUST}
+    def _load(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
+        facts = self._view.facts.get_many(fact_ids)
+        facts = {fact_id: fact for fact_id, fact in facts.items() if fact.trust == _TRUST}
         superseded_ids = self._view.facts.superseded_ids(facts)
-        current = {name: fact for name, fact in facts.items() if name not in superseded_ids}
-        makers = _makers_of(self._view, [name for name in current if name not in self._forms])
-        for name, fact in current.items():
-            if name not in self._forms:
-                self._forms[name] = form_of(fact, makers.get(name))
+        current = {
+            fact_id: fact for fact_id, fact in facts.items() if fact_id not in superseded_ids
+        }
+        makers = _makers_of(
+            self._view, [fact_id for fact_id in current if fact_id not in self._forms]
+        )
+        for fact_id, fact in current.items():
+            if fact_id not in self._forms:
+                self._forms[fact_id] = form_of(fact, makers.get(fact_id))
         return current
 
 
 def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:
     makers = view.facts.makers(facts)
     outcomes = view.outcomes.get_many(set(makers.values()))
-    return {fact: outcomes[name] for fact, name in makers.items() if name in outcomes}
+    return {
+        fact: outcomes[outcome_id] for fact, outcome_id in makers.items() if outcome_id in outcomes
+    }
 
 
 def material_of_facts(run: Run, facts: Mapping[str, Fact]) -> PromotionMaterial:
     """Return the records that decide if these facts become skills."""
-    return promotion_material(run, {}, facts, [Ref("fact", name) for name in facts])
+    return promotion_material(run, {}, facts, [Ref("fact", fact_id) for fact_id in facts])
 
 
 def promotion_material(
@@ -123,7 +129,7 @@ def promotion_material(
         taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in rejected).values(),
         support=view.evaluations.supporting,
         outcomes_of=view.outcomes.get_many,
-        sessions_of=lambda names: view.facts.sessions(names, max_sessions),
+        sessions_of=lambda fact_ids: view.facts.sessions(fact_ids, max_sessions),
         counts=view.facts,
         clock=lambda domain: clock(view, domain, run.now, run.profile),
         rules=run.profile,

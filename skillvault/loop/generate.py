@@ -75,9 +75,12 @@ def strategy_state(run: Run, domain: str) -> SkillState:
     if (account := run.accounts.strategy_account(domain)) is not None:
         ((findings, existing),) = run.accounts.find_skills(account)
         return generate.skill_state(findings, existing, run.policy)
-    count, needed = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
-    if count < needed:
-        return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {needed}")
+    count, needed_count = (
+        run.view.outcomes.count_evaluated(domain),
+        run.policy.generate.strategy_every,
+    )
+    if count < needed_count:
+        return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {needed_count}")
     return SkillState("waiting", "none of its actions has a rule or a lead")
 
 
@@ -96,10 +99,10 @@ def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> 
         name = existing.skill.name if existing.skill else ""
         if waiting := waiting_version(run.view, name):
             return f"what is known by now is in {waiting.name}, which waits for you"
-        for rejected in run.rejections.proposals:
-            if rejected.replaces and rejected.replaces == name:
-                reason_text = f": {rejected.reason}" if rejected.reason else ""
-                return f"{rejected.skill} was rejected in {rejected.commit[:10]}{reason_text}"
+        for proposal in run.rejections.proposals:
+            if proposal.replaces and proposal.replaces == name:
+                reason_text = f": {proposal.reason}" if proposal.reason else ""
+                return f"{proposal.skill} was rejected in {proposal.commit[:10]}{reason_text}"
     return ""
 
 

@@ -118,8 +118,8 @@ def _work_tree_rules(store: Store) -> list[str]:
 def uncommitted_rules(store: Store, view: Topics) -> list[str]:
     """Return the rules of the work tree that are not committed yet."""
     with suppress(BadInputError):  # a run reports the error
-        committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
-        return [text for text in _work_tree_rules(store) if rule_key(text) not in committed]
+        committed_keys = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
+        return [text for text in _work_tree_rules(store) if rule_key(text) not in committed_keys]
     return []
 
 
@@ -194,8 +194,8 @@ def noted_versions(
         Fact(id=shorten(rule, _ID_LENGTH), domain=_NOTES, text=rule) for rule in noted_rules
     ]
     versions = find_versions(text, candidates, {}, keeps_both=keep_both)
-    replaceable = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
-    return msgspec.structs.replace(versions, replaced=tuple(replaceable))
+    replaceable_facts = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
+    return msgspec.structs.replace(versions, replaced=tuple(replaceable_facts))
 
 
 def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = False) -> list[str]:
@@ -274,12 +274,12 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
 # ── changes ──────────────────────────────────────────────────────────────────────────
 
 
-def tier_changes(run: "Run", move: TierChange, previous: Tiers, verb: str) -> Iterator[Change]:
+def tier_changes(run: "Run", move: TierChange, old_tiers: Tiers, verb: str) -> Iterator[Change]:
     """Yield the commit that writes both files after rules or patterns moved, if they changed.
 
     `verb` is `promote`, `put back` or `look at`, for the subject of the commit.
     """
-    if move.tiers == previous:
+    if move.tiers == old_tiers:
         return
     refs = tuple(map(pattern_ref, move.patterns))
     skill, body = _skill_update(run, move.tiers)

@@ -55,14 +55,14 @@ def _find_merges(run: Run, domain: str) -> Iterator[SkillMerge[SessionExcerpt]]:
 
 def _served_skills(run: Run, domain: str) -> dict[str, Skill]:
     skills = run.view.skills.get_many(run.view.skills.names("skills", domain))
-    distilled = {
+    distilled_skills = {
         name: skill
         for name, skill in skills.items()
         if (skill.origin, skill.trust) == ("distilled", "local")
         and skill.status in _SERVED_STATUSES
     }
-    distilled = with_waiting_accounts(run.view, distilled)
-    return dict(sorted(distilled.items(), key=lambda pair: (pair[1].created or "", pair[0])))
+    distilled_skills = with_waiting_accounts(run.view, distilled_skills)
+    return dict(sorted(distilled_skills.items(), key=lambda pair: (pair[1].created or "", pair[0])))
 
 
 def _find_merge(

@@ -118,11 +118,11 @@ def _fact_changes(run: Run) -> Iterator[Change]:
 def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
     """Plan the facts that evaluations support or contradict, and store their claims."""
     material = material_of_evaluations(run, keys, LazyFacts)
-    evaluated = (
+    evaluated_runs = (
         evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
         for evaluation in material.evaluations.values()
     )
-    runs = list(filter(None, evaluated))
+    runs = list(filter(None, evaluated_runs))
     book = run_book(run.view)
     plan = Support(book, material, run.policy, upgrades=run.options.upgrades).plan(runs)
     if 0 < plan.withheld <= _MAX_UNREVIEWED_FACTS:
@@ -162,12 +162,12 @@ def _version_changes(run: Run, fact_ids: Collection[str]) -> Iterator[Change]:
         # A fact with a predecessor or successor outside the family was linked by a person.
         facts = [
             fact
-            for name, fact in view.facts.get_many(family).items()
-            if successors.get(name, name) in family and (fact.supersedes or name) in family
+            for fact_id, fact in view.facts.get_many(family).items()
+            if successors.get(fact_id, fact_id) in family and (fact.supersedes or fact_id) in family
         ]
         ids = [fact.id for fact in facts]
         runs, opponents = view.facts.supporter_counts(ids), view.facts.opponent_counts(ids)
-        support = {name: runs.get(name, 0) - opponents.get(name, 0) for name in ids}
+        support = {fact_id: runs.get(fact_id, 0) - opponents.get(fact_id, 0) for fact_id in ids}
         if change := version_rules.succession_change(facts, support):
             yield change
 
@@ -204,7 +204,9 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patt
         skills_of = material.skills_of
         skills = derived_skills(run, set(skills_of.values()))
         old_ids = run.view.facts.superseded_ids(ids)
-        current = {name: fact for name, fact in material.facts.items() if name not in old_ids}
+        current = {
+            fact_id: fact for fact_id, fact in material.facts.items() if fact_id not in old_ids
+        }
         material = msgspec.structs.replace(material, facts=current)
         plan = pattern_rules.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
@@ -216,8 +218,8 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patt
             ),
             leaving=tuple(skill for skill in plan.leaving if may_archive(run, skill)),
         )
-        leaving = {skill.name for skill in plan.leaving}
-        keys = {fact for fact, skill in skills_of.items() if skill in leaving}
+        leaving_names = {skill.name for skill in plan.leaving}
+        keys = {fact for fact, skill in skills_of.items() if skill in leaving_names}
         keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
         waiting |= keys
         if not run.options.is_question:
@@ -311,16 +313,16 @@ def material_of_evaluations(
 def run_book(view: Topics) -> RunBook:
     """Return a book of the runs that were weighed before, to which the step adds new runs."""
     insights = view.insights
-    loaded: dict[str, EvaluatedRun | None] = {}
+    loaded_runs: dict[str, EvaluatedRun | None] = {}
 
     def load_runs(ids: Collection[str]) -> dict[str, EvaluatedRun]:
-        new_ids = [key for key in ids if key not in loaded]
+        new_ids = [key for key in ids if key not in loaded_runs]
         evaluations = view.evaluations.get_many(new_ids)
         outcomes = view.outcomes.get_many(evaluations)
         for key in new_ids:
             evaluation = evaluations.get(key)
-            loaded[key] = evaluated_run(evaluation, outcomes.get(key)) if evaluation else None
-        return {key: run for key in ids if (run := loaded[key])}
+            loaded_runs[key] = evaluated_run(evaluation, outcomes.get(key)) if evaluation else None
+        return {key: run for key in ids if (run := loaded_runs[key])}
 
     return RunBook(
         RunHistory(
@@ -361,9 +363,9 @@ def _connected_facts(
         return facts
     rows = keep_clusters(view, old_rows, new_rows, run.policy.promote.cluster_above)
     last_link, counts = view.clusters.last_link(), view.clusters.fact_tallies(new_rows)
-    for name in new_rows:
-        tally = FactTally(last_link, *counts.get(name, ("", 0, 0)))
-        view.clusters.keep_fact_tally(name, tally)
+    for fact_id in new_rows:
+        tally = FactTally(last_link, *counts.get(fact_id, ("", 0, 0)))
+        view.clusters.keep_fact_tally(fact_id, tally)
     rows += [*old_rows.values(), *view.clusters.of_facts(new_rows).values()]
     seeds = {row.seed for row in rows if row.seed}
     skills = {row.skill for row in rows if row.skill}
@@ -377,16 +379,16 @@ def _facts_without_effect(run: Run, fact_ids: Collection[str]) -> set[str]:
     """Return the facts whose new runs change no sentence of a skill."""
     clusters, rules = run.view.clusters, run.policy.promote
     facts, last_link = run.view.facts.get_many(fact_ids), clusters.last_link()
-    unaffected: set[str] = set()
-    for name, row in sorted(clusters.of_facts(facts).items()):
+    unaffected_ids: set[str] = set()
+    for fact_id, row in sorted(clusters.of_facts(facts).items()):
         if row.counted is None or not run.profile.weighs:
             continue
         tally = _FACT_TALLY.decode(row.counted)
-        links = clusters.new_links(name, tally.seen)
+        links = clusters.new_links(fact_id, tally.seen)
         new_tally = tally.with_links(links, last_link)
         if new_tally is None:
             continue
-        if _is_contested(facts[name], tally) != _is_contested(facts[name], new_tally):
+        if _is_contested(facts[fact_id], tally) != _is_contested(facts[fact_id], new_tally):
             continue
         if row.seed:
             is_large = clusters.is_of_size(row.seed, rules.cluster_size)
@@ -398,9 +400,9 @@ def _facts_without_effect(run: Run, fact_ids: Collection[str]) -> set[str]:
             if last_point(unit_tally.runs) != last_point(new_unit_tally.runs):
                 continue
             clusters.keep_unit_tally([unit.fact], new_unit_tally)
-        clusters.keep_fact_tally(name, new_tally)
-        unaffected.add(name)
-    return unaffected
+        clusters.keep_fact_tally(fact_id, new_tally)
+        unaffected_ids.add(fact_id)
+    return unaffected_ids
 
 
 def _is_contested(fact: Fact, tally: FactTally) -> bool:
@@ -434,8 +436,8 @@ def _memberships(material: PromotionMaterial, superseded: Collection[str]) -> di
         row = Membership(fact.id, fact.domain, skill=material.skills_of.get(fact.id))
         pool = None if fact.id in superseded else pools.get(fact.id)
         if pool:
-            at, name = fact.order
-            sort_key = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
+            at, fact_id = fact.order
+            sort_key = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {fact_id}"
             digest = sha256(statement_of(fact).encode(errors="surrogatepass")).hexdigest()
             row = row._replace(pool=" ".join(pool[1:]), sort_key=sort_key, words=digest)
         rows[fact.id] = row
@@ -455,19 +457,21 @@ def keep_clusters(
     """
     clusters, pools = view.clusters, set[tuple[str, str]]()
     moved_rows = {
-        name: row
-        for name, row in new_rows.items()
-        if name not in old_rows or _cluster_position(row) != _cluster_position(old_rows[name])
+        fact_id: row
+        for fact_id, row in new_rows.items()
+        if fact_id not in old_rows or _cluster_position(row) != _cluster_position(old_rows[fact_id])
     }
-    for name, row in old_rows.items():
-        if name not in new_rows or name in moved_rows:
-            clusters.drop_rows([name])
-            if row.pool and row.seed == name:
+    for fact_id, row in old_rows.items():
+        if fact_id not in new_rows or fact_id in moved_rows:
+            clusters.drop_rows([fact_id])
+            if row.pool and row.seed == fact_id:
                 pools.add((row.domain, row.pool))
-    for name, row in new_rows.items():
-        if name not in moved_rows and row.skill != old_rows[name].skill:
-            clusters.keep_rows([row._replace(seed=old_rows[name].seed)])
-    fact_words = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved_rows).items()}
+    for fact_id, row in new_rows.items():
+        if fact_id not in moved_rows and row.skill != old_rows[fact_id].skill:
+            clusters.keep_rows([row._replace(seed=old_rows[fact_id].seed)])
+    fact_words = {
+        fact_id: _fact_words(fact) for fact_id, fact in view.facts.get_many(moved_rows).items()
+    }
     for row in sorted(moved_rows.values(), key=lambda row: row.sort_key):
         seed = clusters.first_seed(row, fact_words[row.fact], threshold) if row.pool else None
         if row.pool and seed is None:

@@ -106,8 +106,10 @@ def read_rejected_skill(
         if path.split("/")[1:2] == [name] or path.split("/")[0] not in layout.SHELVES
     }
     lists = [path for path in new_entries if layout.links_owner(path)]
-    deleted = [path for path, entry in new_entries.items() if entry is None and path not in lists]
-    revisions = [f"{parent}:{path}" for path in deleted]
+    deleted_paths = [
+        path for path, entry in new_entries.items() if entry is None and path not in lists
+    ]
+    revisions = [f"{parent}:{path}" for path in deleted_paths]
     revisions += [f"{commit}:{path}" for commit in (parent, rejection.commit) for path in lists]
     contents = store.git.objects.read_files(revisions)
     links: list[Link] = []
@@ -115,7 +117,7 @@ def read_rejected_skill(
         old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, rejection.commit))
         links += _removed_links(store.head(), path, old_data, new_data)
     links = [link for link in links if link.target.kind != "skill" or link.target.id == name]
-    return rejection, {path: contents[f"{parent}:{path}"] for path in deleted}, links
+    return rejection, {path: contents[f"{parent}:{path}"] for path in deleted_paths}, links
 
 
 def _removed_links(view: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:

@@ -123,10 +123,10 @@ class ChangeResult(Struct, frozen=True):
 def results_of(changes: Sequence[Change], commits: Sequence[str]) -> list[ChangeResult]:
     """Return the result of each change; `commits` has the commit of each change."""
     pairs = list(zip(changes, commits, strict=True))
-    sharing: dict[str, list[Change]] = {}
+    changes_by_commit: dict[str, list[Change]] = {}
     for change, commit in pairs:
-        sharing.setdefault(commit, []).append(change)
-    return [ChangeResult(change, commit, sharing[commit]) for change, commit in pairs]
+        changes_by_commit.setdefault(commit, []).append(change)
+    return [ChangeResult(change, commit, changes_by_commit[commit]) for change, commit in pairs]
 
 
 class Report(Struct):
@@ -397,8 +397,8 @@ class Run:
     def _has_waited(self) -> bool:
         """Return True if many changes are pending, or if the first has waited long enough."""
         patience = min(max(_MIN_PATIENCE, _PATIENCE_FACTOR * self._last_duration), _MAX_PATIENCE)
-        waited = time.monotonic() - self._pending_since
-        return waited >= patience or len(self._pending) >= _MAX_PENDING
+        waited_seconds = time.monotonic() - self._pending_since
+        return waited_seconds >= patience or len(self._pending) >= _MAX_PENDING
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
         """Report work that could not be done now."""
@@ -429,12 +429,12 @@ class Run:
 
     def admit(self, change: Change) -> Iterator[Change]:
         """Yield a change unless a person rejected it; the gate may make it a proposal."""
-        admitted = gate_change(self.material, change)
-        rejection = find_rejection(admitted, self.rejections) if admitted else None
+        gated_change = gate_change(self.material, change)
+        rejection = find_rejection(gated_change, self.rejections) if gated_change else None
         if rejection:
             self.report.rejected.append(rejection)
-        elif admitted:
-            yield admitted
+        elif gated_change:
+            yield gated_change
 
     def flush(self) -> None:
         """Publish the pending changes together, or one by one if a person edits a file."""
@@ -475,9 +475,9 @@ class Run:
         commits = self.store.apply(pending, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
         self._own_commits.update(commits)
-        names = [name for staged in pending for name in staged.change.takes]
+        names = [name for item in pending for name in item.change.takes]
         self.inbox.mark_done(names, self.store.taken, commits[-1])
-        for result in results_of([staged.change for staged in pending], commits):
+        for result in results_of([item.change for item in pending], commits):
             self._add_result(result)
 
     def _add_result(self, result: ChangeResult) -> None:

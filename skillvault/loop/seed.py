@@ -184,27 +184,29 @@ def _outcome_materials(
     Only the first failure without a score makes a warning, so the order of outcomes matters.
     """
     evaluated_ids = [outcome.id for outcome in history if outcome.evaluated]
-    previous = dict(zip(evaluated_ids[1:], evaluated_ids, strict=False))
-    outcomes = run.view.outcomes.get_many({*ids, *(previous[n] for n in ids if n in previous)})
+    previous_ids = dict(zip(evaluated_ids[1:], evaluated_ids, strict=False))
+    outcomes = run.view.outcomes.get_many(
+        {*ids, *(previous_ids[n] for n in ids if n in previous_ids)}
+    )
     evaluations = run.view.evaluations.get_many(ids)
     tasks = run.view.recommendations.tasks(outcomes.values())
-    refs = [Ref("evaluation", name) for name in evaluated_ids]
+    refs = [Ref("evaluation", outcome_id) for outcome_id in evaluated_ids]
     skills, rejections = _skills_of_outcomes(run, refs), _rejections_of_outcomes(run, refs)
     warning = next((s.name for s in skills.values() if s.kind == "warning"), None)
     warnings = (r for r in rejections.values() if r.target.startswith("skill:warning-"))
     warning_rejection = next(warnings, None)
-    for name in evaluated_ids:
-        if name not in ids or name not in outcomes or name not in evaluations:
+    for outcome_id in evaluated_ids:
+        if outcome_id not in ids or outcome_id not in outcomes or outcome_id not in evaluations:
             continue
-        outcome = outcomes[name]
+        outcome = outcomes[outcome_id]
         material = OutcomeMaterial(
             outcome=outcome,
-            evaluation=evaluations[name],
-            previous=outcomes.get(previous.get(name, "")),
-            task=tasks.get(name, ""),
-            skill=skills.get(name),
+            evaluation=evaluations[outcome_id],
+            previous=outcomes.get(previous_ids.get(outcome_id, "")),
+            task=tasks.get(outcome_id, ""),
+            skill=skills.get(outcome_id),
             warning=warning,
-            rejection=rejections.get(name)
+            rejection=rejections.get(outcome_id)
             or (warning_rejection if outcome.ungraded_failure else None),
         )
         yield material
@@ -316,7 +318,7 @@ def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
 
 def _strategy_brief(run: Run, material: strategy.StrategyMaterial) -> Period:
     records = run.view.outcomes.get_many(material.read)
-    outcomes = [records[name] for name in material.read if name in records]
+    outcomes = [records[outcome_id] for outcome_id in material.read if outcome_id in records]
     evaluations = run.view.evaluations.get_many(material.read)
     brief = strategy.period_of(material.domain, outcomes, evaluations, run.policy)
     if run.policy.judge.provider == "offline":
@@ -377,8 +379,8 @@ def _find_merges(
             )
             for name, skill in skills.items()
         ]
-        mergeable = partial(is_mergeable, run)
-        for group in find_merge_groups(wordings, new_skills, mergeable, run.policy.merge):
+        may_merge = partial(is_mergeable, run)
+        for group in find_merge_groups(wordings, new_skills, may_merge, run.policy.merge):
             if not _is_rejected(run, group):
                 merge = _build_merge(run, kind, group, skills)
                 if merge.names not in tried_merges:

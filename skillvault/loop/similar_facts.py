@@ -21,7 +21,7 @@ def similar_facts(
     hits = view.search(text, _MAX_COMPARED, kinds=("fact",), domains=domains)
     facts = view.facts.get_many(hit.id.partition(":")[2] for hit in hits)
     superseded_ids = view.facts.superseded_ids(facts)
-    return [f for name, f in facts.items() if name not in superseded_ids and f.scope == scope]
+    return [f for fact_id, f in facts.items() if fact_id not in superseded_ids and f.scope == scope]
 
 
 def find_similar_versions(
@@ -31,7 +31,7 @@ def find_similar_versions(
     facts = similar_facts(view, text, domain, scope)
     ids = [fact.id for fact in facts]
     runs, opponents = view.facts.supporter_counts(ids), view.facts.opponent_counts(ids)
-    support = {name: runs.get(name, 0) - opponents.get(name, 0) for name in ids}
+    support = {fact_id: runs.get(fact_id, 0) - opponents.get(fact_id, 0) for fact_id in ids}
     return find_versions(text, facts, support, keeps_both=keep_both)
 
 

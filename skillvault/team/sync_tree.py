@@ -240,7 +240,7 @@ def _entries_of(
 
 
 def _supersede_facts(histories: _Histories, tree: MergedTree) -> None:
-    """If both clones made facts from one evaluation, let one of the facts supersede the others."""
+    """Let one fact supersede the others if both clones made facts from one evaluation."""
     new_facts = [_find_new_facts(histories, side) for side in histories.changes]
     if not all(new_facts) or new_facts[0] == new_facts[1]:
         return

@@ -230,10 +230,10 @@ async def _send_request(
         body = request_body(request, policy)
         # Older models take a temperature, but the SDK no longer has the parameter.
         extra = {key: body.pop(key) for key in ("temperature",) if key in body}
-        raw = await client.messages.with_raw_response.create(
+        response = await client.messages.with_raw_response.create(
             **body, extra_body=extra, timeout=seconds
         )
-        answer = await raw.http_response.aread()
+        answer = await response.http_response.aread()
     return reply_of(answer)
 
 
@@ -245,16 +245,16 @@ async def _create_batch(
     ]
     async with _deadline(_BATCH_SECONDS):
         api = client.messages.batches.with_raw_response
-        raw = await api.create(requests=entries, timeout=_BATCH_SECONDS)
-        answer = await raw.http_response.aread()
+        response = await api.create(requests=entries, timeout=_BATCH_SECONDS)
+        answer = await response.http_response.aread()
     return decode(answer, Batch).id
 
 
 async def _fetch_batch(client: "anthropic.AsyncAnthropic", batch: str) -> dict[str, Reply] | None:
     replies: dict[str, Reply] = {}
     async with _deadline(_BATCH_SECONDS):
-        raw = await client.messages.batches.with_raw_response.retrieve(batch)
-        state = decode(await raw.http_response.aread(), Batch)
+        response = await client.messages.batches.with_raw_response.retrieve(batch)
+        state = decode(await response.http_response.aread(), Batch)
         if state.processing_status != "ended":
             return None
         try:

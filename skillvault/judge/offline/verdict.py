@@ -455,8 +455,8 @@ _MAX_WARNINGS = 4
 
 def form_opinion(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
     """Return an opinion on a decision; a poor quality lowers the stated confidence."""
-    verdict, stated = judge_decision(blind_case(outcome)), outcome.decision.confidence
-    confidence = 1.0 if stated is None else stated
+    verdict, stated_confidence = judge_decision(blind_case(outcome)), outcome.decision.confidence
+    confidence = 1.0 if stated_confidence is None else stated_confidence
     doubts = [shorten(text, MAX_WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
     return Opinion(
         quality=verdict.quality_score,

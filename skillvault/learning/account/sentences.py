@@ -213,8 +213,8 @@ def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
         scores = [result.score for result in results if result.score is not None]
         if scores:
             yield f"average {noun} {format_percent(sum(scores) / len(scores))}"
-    if neutral := sum(outcome.result.status == "neutral" for outcome in outcomes):
-        yield f"{neutral} neutral"
+    if neutral_count := sum(outcome.result.status == "neutral" for outcome in outcomes):
+        yield f"{neutral_count} neutral"
 
 
 def _average(tries: Sequence[Try]) -> list[str]:

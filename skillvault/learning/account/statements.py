@@ -244,10 +244,10 @@ def sides_of(
         checks = [is_met(condition, outcome) for condition in rule.conditions]
         if None not in checks:
             sides[all(checks), has_result(outcome, rule.result, policy)].append(outcome.id)
-    meeting, opposing = (
+    meeting_ids, opposing_ids = (
         (tuple(sides[met, True]), tuple(sides[met, False])) for met in (True, False)
     )
-    return meeting, opposing
+    return meeting_ids, opposing_ids
 
 
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
@@ -267,8 +267,8 @@ def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statem
 
 def _lesson_order(group: Sequence[tuple[Try, Advice]]) -> tuple[int, bool, int, float]:
     adviser = min(_ADVISERS.index(advice.by) for _, advice in group)
-    supposed = all(advice.supposed for _, advice in group)
-    return adviser, supposed, -len(group), -group[-1][0].at.timestamp()
+    is_supposed = all(advice.supposed for _, advice in group)
+    return adviser, is_supposed, -len(group), -group[-1][0].at.timestamp()
 
 
 def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statement]:
@@ -293,18 +293,18 @@ def _deeds(
 ) -> Iterator[Statement]:
     """Yield the deeds with their results: failures first, with their remedies."""
     remedies: set[str] = set()
-    worked: list[Statement] = []
+    worked_deeds: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
         successes, failures = _split_by_result(group)
         if not is_one_sided(len(successes), len(failures)):
             continue
         if len(successes) > len(failures):
-            worked.append(_deed_statement(successes, failures, labels))
+            worked_deeds.append(_deed_statement(successes, failures, labels))
         else:
             remedy = _find_remedy(failures[-1], tries, tasks)
             remedies.update([remedy.id] if remedy else [])
             yield _deed_statement(failures, successes, labels, remedy)
-    for deed in worked:
+    for deed in worked_deeds:
         if len(deed.supporting) > 1 or deed.supporting[0] not in remedies:
             yield deed
 

@@ -62,16 +62,16 @@ def search_terms(rule: str) -> Terms:
     """Return the search terms of a rule; if the rule prefers A to B, only the terms of A."""
     text = " ".join(rule.split())
     prose = _CODE.sub(lambda match: " " * len(match[0]), text)  # keeps the positions of words
-    negative = _NEGATIVE.search(prose) is not None
-    contrast = None if negative else _CONTRAST.search(prose)
+    is_negative = _NEGATIVE.search(prose) is not None
+    contrast = None if is_negative else _CONTRAST.search(prose)
     part = text[: contrast.start()] if contrast else text
     code = [match["code"].strip() for match in _CODE.finditer(part)]
     prose = _CODE.sub(" ", part)
-    quoted = [match[match.lastgroup or 0].strip() for match in _QUOTED.finditer(prose)]
+    quotations = [match[match.lastgroup or 0].strip() for match in _QUOTED.finditer(prose)]
     return Terms(
-        polarity="negative" if negative else "positive",
+        polarity="negative" if is_negative else "positive",
         code=_long_terms(code),
-        quoted=_long_terms(quoted),
+        quoted=_long_terms(quotations),
         words=_distinctive_words(_QUOTED.sub(" ", prose)),
     )
 
@@ -114,8 +114,10 @@ class CodeEvidence(Struct, frozen=True):
     @property
     def file_list(self) -> str:
         """The names of the first files, and the number of the others."""
-        omitted = len(self.files) - _MAX_NAMES
-        return ", ".join(self.files[:_MAX_NAMES]) + (f" (+{omitted} more)" if omitted > 0 else "")
+        omitted_count = len(self.files) - _MAX_NAMES
+        return ", ".join(self.files[:_MAX_NAMES]) + (
+            f" (+{omitted_count} more)" if omitted_count > 0 else ""
+        )
 
 
 def rate_confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:

@@ -52,12 +52,12 @@ def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
 
 def learned_body(patterns: Iterable[LearnedPattern]) -> str:
     """Return the body of the skill `learned`: the best patterns, and the path to all."""
-    ranked = prompt.rank_patterns(patterns)
-    if not ranked:
+    ranked_patterns = prompt.rank_patterns(patterns)
+    if not ranked_patterns:
         return "# Learned patterns\n\nNot enough code supports any rule now."
-    best_patterns = ranked[: prompt.MAX_PATTERNS]
-    is_cut = len(best_patterns) < len(ranked)
-    omission = f"; the best {len(best_patterns)} of {len(ranked)}" if is_cut else ""
+    best_patterns = ranked_patterns[: prompt.MAX_PATTERNS]
+    is_cut = len(best_patterns) < len(ranked_patterns)
+    omission = f"; the best {len(best_patterns)} of {len(ranked_patterns)}" if is_cut else ""
     intro = f"Agents noted these rules, and code supports them{omission} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
     for pattern in best_patterns:
@@ -101,14 +101,17 @@ class TierChange(Struct, frozen=True):
 
 
 def promote(
-    tiers: Tiers, ready: Sequence[WrittenRule], support: Mapping[str, CodeSupport], now: datetime
+    tiers: Tiers,
+    ready_rules: Sequence[WrittenRule],
+    support: Mapping[str, CodeSupport],
+    now: datetime,
 ) -> TierChange:
     """Move `ready` rules to the patterns; give patterns with the same key the new evidence."""
-    if not ready:
+    if not ready_rules:
         return TierChange(tiers)
-    rules, patterns = {rule.key: rule for rule in ready}, tiers.expertise.patterns
+    rules, patterns = {rule.key: rule for rule in ready_rules}, tiers.expertise.patterns
     new_keys = rules.keys() - {pattern.key for pattern in patterns}
-    new_rules = [rule for rule in ready if rule.key in new_keys]
+    new_rules = [rule for rule in ready_rules if rule.key in new_keys]
     at = _format_time(now)
     patterns += tuple(LearnedPattern(pattern=rule.text, promoted_at=at) for rule in new_rules)
     promoted_patterns = tuple(

@@ -194,11 +194,11 @@ def _width(text: str) -> int:
 def blocks_of(text: str) -> list[Block]:
     """Split a text at its separators; the joined blocks are the text, byte for byte."""
     lines = _LINE.findall(text)
-    fenced = _fenced_lines(lines)
+    fenced_lines = _fenced_lines(lines)
     blocks: list[Block] = []
     start = 0
     for number, line in enumerate(lines):
-        if number not in fenced and _SEPARATOR.fullmatch(line):
+        if number not in fenced_lines and _SEPARATOR.fullmatch(line):
             blocks.append(Block("".join(lines[start:number]), line, start + 1))
             start = number + 1
     blocks.append(Block("".join(lines[start:]), "", start + 1))
@@ -210,13 +210,13 @@ def blocks_of(text: str) -> list[Block]:
 def _fenced_lines(lines: Sequence[str]) -> set[int]:
     """Return the indices of lines in code fences; ignore a fence without an end."""
     fences = {at: fence for at, line in enumerate(lines) if (fence := _FENCE.match(line))}
-    fenced: set[int] = set()
+    fenced_lines: set[int] = set()
     last = -1
     for number, opening in fences.items():
         if number > last and not (opening["mark"][0] == "`" and "`" in opening["info"]):
             last = _closing_line(lines, fences, number)
-            fenced.update(range(number, last))
-    return fenced
+            fenced_lines.update(range(number, last))
+    return fenced_lines
 
 
 def _closing_line(lines: Sequence[str], fences: Mapping[int, re.Match[str]], start: int) -> int:
@@ -317,9 +317,9 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
         _encode(content),
         _encode(leftover),
     )
-    written = [b for b in blocks if b.line in texts]
-    adopted = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in written]
-    change = _adoption_change(adoption, adopted)
+    committed_blocks = [b for b in blocks if b.line in texts]
+    adopted_blocks = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in committed_blocks]
+    change = _adoption_change(adoption, adopted_blocks)
     return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished_text), waits)
 
 

@@ -129,20 +129,24 @@ def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
 def _tries_of(outcomes: Sequence[Outcome], settings: EvaluatePolicy) -> _Tries | None:
     """Return the latest episodes, or None if there are too few or all have the same result."""
     by_id = {outcome.id: outcome for outcome in outcomes}
-    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
-    recent = [outcome for outcome in recent if outcome.result.status != "neutral"]
-    is_failure = np.array([outcome.result.status == "failure" for outcome in recent])
-    if len(recent) < _MIN_EPISODES or is_failure.all() or not is_failure.any():
+    recent_outcomes = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
+    recent_outcomes = [outcome for outcome in recent_outcomes if outcome.result.status != "neutral"]
+    is_failure = np.array([outcome.result.status == "failure" for outcome in recent_outcomes])
+    if len(recent_outcomes) < _MIN_EPISODES or is_failure.all() or not is_failure.any():
         return None
-    episodes = number_names(episodes_of(recent, settings.episode_minutes))
+    episodes = number_names(episodes_of(recent_outcomes, settings.episode_minutes))
     first_places = np.unique(episodes, return_index=True)[1]
     if len(first_places) < _MIN_EPISODES:
         return None
     votes = np.bincount(episodes, is_failure) / np.bincount(episodes)
-    strata = strata_of([tuple(map(recent[i].context.get, FRAME_KEYS)) for i in first_places])
-    sessions = number_names([outcome.session for outcome in recent])
+    strata = strata_of(
+        [tuple(map(recent_outcomes[i].context.get, FRAME_KEYS)) for i in first_places]
+    )
+    sessions = number_names([outcome.session for outcome in recent_outcomes])
     seed = sha256("\n".join(sorted(by_id)).encode()).digest()
-    decisions = Decisions(recent, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
+    decisions = Decisions(
+        recent_outcomes, {_RESULT: is_failure}, strata[episodes], episodes, sessions
+    )
     return _Tries(decisions, votes, strata, sessions[first_places], seed)
 
 
@@ -161,8 +165,13 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     truth = is_testable & (2 * met_counts > recorded_counts)
     hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _MIN_SIDE) & (counts >= _MIN_EPISODES)
-    chosen = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
-    return _Cuts([columns[i] for i in chosen], keys[chosen], truth[chosen], is_testable[chosen])
+    chosen_cuts = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
+    return _Cuts(
+        [columns[i] for i in chosen_cuts],
+        keys[chosen_cuts],
+        truth[chosen_cuts],
+        is_testable[chosen_cuts],
+    )
 
 
 def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]:
@@ -211,10 +220,10 @@ def _tail_shares(values: Floats) -> Floats:
 
     Shuffles give too few values in the highest hundredth, so there the share is extrapolated.
     """
-    ascending = np.sort(values)
-    shares: Floats = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
+    sorted_values = np.sort(values)
+    shares: Floats = 1 - np.searchsorted(sorted_values, values - _ROUNDING) / len(values)
     if len(values) == _SHUFFLES + 1:
-        bound = ascending[-_SHUFFLES // 100]
+        bound = sorted_values[-_SHUFFLES // 100]
         shares = np.where(values > bound, np.exp(bound - values) / 100, shares)
     return shares
 
@@ -274,11 +283,11 @@ def _dependence(centred: Floats, cuts: _Cuts, tries: _Tries) -> Floats:
     session_share = np.maximum(((rows @ member) ** 2).sum(axis=1) / total - 1, 0)
     factor: Floats = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
     if len(votes) >= _MIN_SERIAL_EPISODES:
-        numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
+        is_numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
         for lag in range(1, len(votes) // 4):
             serial_share = (rows[:, lag:] * rows[:, :-lag]).sum(axis=1) / total
             serial_share = np.maximum(serial_share - len(votes) ** -0.5, 0)
-            factor += 2 * serial_share[:-1] * serial_share[-1] * numeric
+            factor += 2 * serial_share[:-1] * serial_share[-1] * is_numeric
     return factor
 
 
@@ -298,12 +307,14 @@ def _arrangements(tries: _Tries) -> Floats:
         return votes[_shuffles(members, len(votes), tries.seed)]
     rows = votes[None]
     for indices, count in zip(members, counts, strict=True):
-        free = np.repeat(indices[None], len(rows), axis=0)
+        free_places = np.repeat(indices[None], len(rows), axis=0)
         for value, number in sorted(count.items()):
-            choices, rest_places = _choices(free.shape[1], number)
+            choices, rest_places = _choices(free_places.shape[1], number)
             rows = np.repeat(rows, len(choices), axis=0)
-            np.put_along_axis(rows, free[:, choices].reshape(len(rows), number), value, axis=1)
-            free = free[:, rest_places].reshape(len(rows), rest_places.shape[1])
+            np.put_along_axis(
+                rows, free_places[:, choices].reshape(len(rows), number), value, axis=1
+            )
+            free_places = free_places[:, rest_places].reshape(len(rows), rest_places.shape[1])
     first = int((rows == votes).all(axis=1).argmax())
     rows[[0, first]] = rows[[first, 0]]
     return rows

@@ -148,14 +148,14 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
         np.abs(statistics, out=statistics, where=~one_sided)
         greatest = np.maximum(greatest, statistics.max(axis=1))
     candidates = []
-    for name, signed in observations.items():
-        for column in np.flatnonzero(np.where(one_sided, signed, np.abs(signed)) > 0).tolist():
-            statistic = abs(signed[column])
+    for name, observed in observations.items():
+        for column in np.flatnonzero(np.where(one_sided, observed, np.abs(observed)) > 0).tolist():
+            statistic = abs(observed[column])
             p = float((greatest >= statistic - _STATISTIC_ROUNDING).mean())
             if p > alarm:
                 continue
             rule, truth, recorded = table.rules[column], table.truth[column], table.recorded[column]
-            if signed[column] < 0:
+            if observed[column] < 0:
                 rule, truth = table.opposites[column] or (), recorded & ~truth
             z = effect_of(truth, recorded, name, decisions).z
             candidates.append(RuleCandidate(rule, truth, recorded, name, float(statistic), p, z))
@@ -237,15 +237,15 @@ def _select_rules(
     candidates: Sequence[RuleCandidate], decisions: Decisions
 ) -> Iterator[Separation]:
     """Yield the candidates that add to the accepted rules, the most certain first."""
-    accepted: list[RuleCandidate] = []
+    accepted_rules: list[RuleCandidate] = []
     single_sources = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
-        is_repeat = any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted)
-        if is_repeat or not _adds_information(candidate, accepted, decisions):
+        is_repeat = any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted_rules)
+        if is_repeat or not _adds_information(candidate, accepted_rules, decisions):
             continue
         if _holds_in_parts(candidate, single_sources, decisions):
-            yield separation_of(candidate, accepted, decisions)
-            accepted.append(candidate)
+            yield separation_of(candidate, accepted_rules, decisions)
+            accepted_rules.append(candidate)
 
 
 def _cuts_same_number(rule: Rule, other: Rule) -> bool:
@@ -260,18 +260,21 @@ def _source(condition: Condition) -> tuple[str, str]:
 
 
 def _adds_information(
-    candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
+    candidate: RuleCandidate, accepted_rules: Sequence[RuleCandidate], decisions: Decisions
 ) -> bool:
     """Return True if a rule explains more than the accepted rules and more than its sessions."""
     strata = decisions.agents
-    for rule in accepted:
+    for rule in accepted_rules:
         strata = renumber(strata * 2 + rule.truth)
     truth, recorded, result = candidate.truth, candidate.recorded, candidate.result
     by_session = decisions._replace(episodes=decisions.sessions)
     session_z = effect_of(truth, recorded, result, by_session).z
     if candidate.z <= _MIN_Z or session_z <= _session_threshold(candidate, decisions):
         return False
-    return not accepted or effect_of(truth, recorded, result, decisions, strata=strata).z > _MIN_Z
+    return (
+        not accepted_rules
+        or effect_of(truth, recorded, result, decisions, strata=strata).z > _MIN_Z
+    )
 
 
 def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
@@ -302,10 +305,10 @@ def _holds_in_parts(
         return still_holds(candidate.truth, candidate.recorded, result, decisions)
     for condition in candidate.rule:
         truth = np.array([is_met(condition, outcome) is True for outcome in decisions.outcomes])
-        compared = truth & candidate.recorded
+        is_compared = truth & candidate.recorded
         min_gain = _MIN_PAIR_Z if _source(condition) in single_sources else _MIN_Z
-        is_gain = effect_of(candidate.truth, compared, result, decisions).z >= min_gain
-        if not (is_gain and still_holds(candidate.truth, compared, result, decisions)):
+        is_gain = effect_of(candidate.truth, is_compared, result, decisions).z >= min_gain
+        if not (is_gain and still_holds(candidate.truth, is_compared, result, decisions)):
             return False
     return True
 
@@ -330,7 +333,7 @@ def _late_half(decisions: Decisions) -> Bools:
 
 
 def separation_of(
-    candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
+    candidate: RuleCandidate, accepted_rules: Sequence[RuleCandidate], decisions: Decisions
 ) -> Separation:
     """Return the rule for a candidate, with its counts."""
     result, half = decisions.results[candidate.result], _late_half(decisions)
@@ -348,7 +351,7 @@ def separation_of(
         read=len(decisions.outcomes),
         until=decisions.outcomes[-1].occurred_at,
         lately=late_counts if late_counts[1] < _MIN_LATE else None,
-        held=tuple(rule.rule for rule in accepted),
+        held=tuple(rule.rule for rule in accepted_rules),
     )
 
 

@@ -55,17 +55,22 @@ class Overlaps:
 
     def of(self, session: Session) -> dict[str, Overlap]:
         """Return the overlap with each other session that shares a statement, by session id."""
-        shared: dict[str, set[int]] = defaultdict(set)
+        shared_forms: dict[str, set[int]] = defaultdict(set)
         numbers: dict[str, set[int]] = defaultdict(set)
         forms = _forms_of(session)
         for index, form in enumerate(forms):
             for number in self._forms.same(form):
-                shared[self._holders[number]].add(index)
+                shared_forms[self._holders[number]].add(index)
                 numbers[self._holders[number]].add(number)
         return {
-            name: Overlap(len(shared[name]), len(forms), len(numbers[name]), self._counts[name])
-            for name in sorted(shared)
-            if name != session.id
+            session_id: Overlap(
+                len(shared_forms[session_id]),
+                len(forms),
+                len(numbers[session_id]),
+                self._counts[session_id],
+            )
+            for session_id in sorted(shared_forms)
+            if session_id != session.id
         }
 
 

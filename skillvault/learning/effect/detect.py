@@ -333,14 +333,16 @@ def _row(skill: str, **values: Any) -> dict[str, Any]:
 
 def _skill_part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
     """Return how a decision used a skill; `contributed_to_success` is None if it is pending."""
-    applied, overruled = (use.applied, use.overruled) if use else (False, False)
+    is_applied, is_overruled = (use.applied, use.overruled) if use else (False, False)
     detection = NO_USE
-    if use and (applied or overruled):
+    if use and (is_applied or is_overruled):
         detection = Detection(use.match, use.confidence, use.quote)
     return {
         "read": bool(row["held_out"] and use and use.offer == "shown"),
-        "applied": applied,
-        "overruled": overruled,
+        "applied": is_applied,
+        "overruled": is_overruled,
         **msgspec.structs.asdict(detection),
-        "contributed_to_success": None if status == "pending" else applied and status == "success",
+        "contributed_to_success": None
+        if status == "pending"
+        else is_applied and status == "success",
     }

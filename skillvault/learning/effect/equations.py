@@ -79,8 +79,8 @@ def domain_effects(
         solutions = _pool_choosing(solutions, indices, slopes)
         rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
         solutions = _pool_bases(solutions, rates)
-    for sums, system, solved in zip(domains, systems, solutions, strict=True):
-        yield from _effects(sums, system, solved, policy)
+    for sums, system, solution in zip(domains, systems, solutions, strict=True):
+        yield from _effects(sums, system, solution, policy)
 
 
 def _pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
@@ -88,12 +88,14 @@ def _pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[
     mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
     for _ in range(_POOL_ROUNDS):
         expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
-        updates = [_update_belief(solved, 0, _BASE_PRIOR, expected, size=1) for solved in solutions]
+        updates = [
+            _update_belief(solution, 0, _BASE_PRIOR, expected, size=1) for solution in solutions
+        ]
         mean_rate = sum(float(base.mean[0]) for base in updates) / len(updates)
         squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in updates)
         spread = (sum(squares) + _BASE_SPREAD**2) / (len(updates) + 1)
     expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
-    return [_update_belief(solved, 0, _BASE_PRIOR, expected) for solved in solutions]
+    return [_update_belief(solution, 0, _BASE_PRIOR, expected) for solution in solutions]
 
 
 def _pool_choosing(
@@ -109,24 +111,26 @@ def _pool_choosing(
     estimates = [_domain_estimate(*domain, prior) for domain in domains]
     spread = max(_CHOICE_DIFFERENCE**2, _domain_spread(estimates))
     weights = [1 / (estimate.variance + spread) for estimate in estimates]
-    terms = [weight * estimate.mean for weight, estimate in zip(weights, estimates, strict=True)]
-    total, term_sum = sum(weights) + 1 / prior.variance, sum(terms)
-    updated: list[Posterior] = []
-    for i, (solved, index, unit) in enumerate(domains):
+    weighted_means = [
+        weight * estimate.mean for weight, estimate in zip(weights, estimates, strict=True)
+    ]
+    total, weighted_sum = sum(weights) + 1 / prior.variance, sum(weighted_means)
+    updated_solutions: list[Posterior] = []
+    for i, (solution, index, unit) in enumerate(domains):
         precision = total - weights[i]
-        belief = Belief((term_sum - terms[i]) / precision, spread + 1 / precision)
+        belief = Belief((weighted_sum - weighted_means[i]) / precision, spread + 1 / precision)
         old_belief, new_belief = _scale_belief(unit, prior), _scale_belief(unit, belief)
-        updated.append(_update_belief(solved, index, old_belief, new_belief))
-    return updated
+        updated_solutions.append(_update_belief(solution, index, old_belief, new_belief))
+    return updated_solutions
 
 
 def _scale_belief(unit: float, belief: Belief) -> Belief:
     return Belief(unit * belief.mean, unit**2 * belief.variance)
 
 
-def _domain_estimate(solved: Posterior, index: int, unit: float, prior: Belief) -> Belief:
+def _domain_estimate(solution: Posterior, index: int, unit: float, prior: Belief) -> Belief:
     """Return what one domain says about an unknown, without the prior and divided by `unit`."""
-    mean, variance = solved.mean[index] / unit, solved.covariance[index, index] / unit**2
+    mean, variance = solution.mean[index] / unit, solution.covariance[index, index] / unit**2
     precision = max(_MIN_PRECISION, float(1 / variance - 1 / prior.variance))
     weighted_mean = float(mean / variance - prior.mean / prior.variance)
     return Belief(weighted_mean / precision, 1 / precision)
@@ -143,7 +147,7 @@ def _domain_spread(estimates: Sequence[Belief]) -> float:
 
 
 def _update_belief(
-    solved: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
+    solution: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
 ) -> Posterior:
     """Replace the prior of one unknown by `belief`; return the first `size` unknowns.
 
@@ -151,10 +155,10 @@ def _update_belief(
     """
     precision = 1 / belief.variance - 1 / prior.variance
     mean_change = belief.mean / belief.variance - prior.mean / prior.variance
-    row = solved.covariance[index, :size]
-    share = row / (1 + precision * solved.covariance[index, index])
-    mean = solved.mean[:size] + share * (mean_change - precision * solved.mean[index])
-    return Posterior(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
+    row = solution.covariance[index, :size]
+    share = row / (1 + precision * solution.covariance[index, index])
+    mean = solution.mean[:size] + share * (mean_change - precision * solution.mean[index])
+    return Posterior(mean, solution.covariance[:size, :size] - precision * np.outer(share, row))
 
 
 def system_of(sums: Sums) -> System:
@@ -303,29 +307,29 @@ def _build_equations(system: System, precision: Floats) -> tuple[Floats, Floats]
 
 
 def _effects(
-    sums: Sums, domain: System, solved: Posterior, policy: EffectPolicy
+    sums: Sums, domain: System, solution: Posterior, policy: EffectPolicy
 ) -> Iterator[tuple[Column, DomainEffect]]:
     """Yield each column with its effect; the base is the mean over the column's decisions."""
     totals, base_sums = np.zeros(len(sums.columns)), np.zeros(len(sums.columns))
-    for group, base in base_rates(sums, domain, solved.mean):
+    for group, base in base_rates(sums, domain, solution.mean):
         for i, weight in group.weights.items():
             if weight > 0 and i < len(totals):
                 totals[i] += weight
                 base_sums[i] += weight * base
     for i, column in enumerate(sums.columns):
-        mean, variance = _shrink(solved, i + 1, sums.shared[i], policy)
-        base = float(base_sums[i] / totals[i] if totals[i] else solved.mean[0])
-        recent = sums.latest[i], sums.changed[i]
-        yield column, DomainEffect(mean, variance, base, float(totals[i]), *recent)
+        mean, variance = _shrink(solution, i + 1, sums.shared[i], policy)
+        base = float(base_sums[i] / totals[i] if totals[i] else solution.mean[0])
+        recent_values = sums.latest[i], sums.changed[i]
+        yield column, DomainEffect(mean, variance, base, float(totals[i]), *recent_values)
 
 
 def _shrink(
-    solved: Posterior, index: int, growth: float, policy: EffectPolicy
+    solution: Posterior, index: int, growth: float, policy: EffectPolicy
 ) -> tuple[float, float]:
     """Return the mean and variance of an effect after its variance grew by a factor."""
-    mean, variance = float(solved.mean[index]), float(solved.covariance[index, index])
-    believed = 1 / policy.scale**2
-    precision = believed + max(0.0, 1 / variance - believed) / growth
+    mean, variance = float(solution.mean[index]), float(solution.covariance[index, index])
+    prior_precision = 1 / policy.scale**2
+    precision = prior_precision + max(0.0, 1 / variance - prior_precision) / growth
     return mean / variance / growth / precision, 1 / precision
 
 
@@ -336,8 +340,8 @@ def base_rates(sums: Sums, domain: System, mean: Floats) -> list[tuple[DecisionG
     effect = np.concatenate([effects + choosing, -shares(sums) * choosing]).tolist()
     mean_rate = float(mean[0])
     for group in sums.groups:
-        explained = sum(weight * effect[i] for i, weight in group.weights.items())
+        explained_successes = sum(weight * effect[i] for i, weight in group.weights.items())
         share = domain.spread / (domain.noise + group.count * domain.spread)
-        surplus = share * (group.successes - group.count * mean_rate - explained)
+        surplus = share * (group.successes - group.count * mean_rate - explained_successes)
         group_bases.append((group, min(1.0, max(0.0, mean_rate + surplus))))
     return group_bases

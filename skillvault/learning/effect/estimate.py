@@ -218,10 +218,12 @@ def _add_error_sums(sums: Sums, entries: _Entries, policy: EffectPolicy) -> Sums
     mean = equations.solve_mean(system, precision)
     effects, choosing = equations.split_effects(mean, count)
     choice = entries.use_weights - equations.shares(sums)[entries.columns] * entries.offer_weights
-    explained = entries.use_weights * effects[entries.columns] + choice * choosing[entries.columns]
+    explained_parts = (
+        entries.use_weights * effects[entries.columns] + choice * choosing[entries.columns]
+    )
     rates = np.array([base for _, base in equations.base_rates(sums, system, mean)])
     errors = entries.successes - rates[entries.groups]
-    errors -= np.bincount(entries.decisions, explained, minlength=len(errors))
+    errors -= np.bincount(entries.decisions, explained_parts, minlength=len(errors))
     growth, correlation = np.ones(count), _episode_correlation(errors, entries.episodes)
     if correlation:  # else the covariance is not needed, which is costly
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
@@ -233,8 +235,10 @@ def _add_error_sums(sums: Sums, entries: _Entries, policy: EffectPolicy) -> Sums
     squares = float(errors @ errors) + _GUESS_WEIGHT * system.noise
     noise = max(equations.MIN_NOISE, squares / (degrees + _GUESS_WEIGHT))
     latest = _recent_effects(entries, errors, effects, noise * growth, times=policy.latest)
-    recent, changes = zip(*latest, strict=True) if count else ((), ())
-    return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changes, noise=noise)
+    recent_effects, changes = zip(*latest, strict=True) if count else ((), ())
+    return replace(
+        sums, shared=tuple(growth.tolist()), latest=recent_effects, changed=changes, noise=noise
+    )
 
 
 def _episode_factors(
@@ -295,8 +299,8 @@ def _recent_effects(
             latest_effect = precision, difference + float(effect)
         if len(uses) >= 2 * _MIN_HALF:
             middle = uses[len(uses) // 2]
-            early = _span_effect(trace, uses[0], middle)
-            change = _change_variance(early, _span_effect(trace, middle, len(errors)))
+            early_effect = _span_effect(trace, uses[0], middle)
+            change = _change_variance(early_effect, _span_effect(trace, middle, len(errors)))
         yield latest_effect, change
 
 
@@ -328,15 +332,15 @@ def _span_effect(trace: _Trace, first: int, last: int) -> tuple[float, float]:
     return float(squares / trace.variance), float(products / squares) if squares else 0.0
 
 
-def _change_variance(early: tuple[float, float], late: tuple[float, float]) -> float:
+def _change_variance(early_effect: tuple[float, float], late_effect: tuple[float, float]) -> float:
     """Return the variance that a change of the effect adds, or 0 if chance explains the change.
 
     Sources: Chow 1960 for the test; DerSimonian and Laird 1986 for the amount.
     """
-    if not (early[0] and late[0]):
+    if not (early_effect[0] and late_effect[0]):
         return 0.0
-    expectation = 1 / early[0] + 1 / late[0]
-    square = (late[1] - early[1]) ** 2
+    expectation = 1 / early_effect[0] + 1 / late_effect[0]
+    square = (late_effect[1] - early_effect[1]) ** 2
     return (square - expectation) / 4 if square > _CHANGE_ERRORS**2 * expectation else 0.0
 
 
@@ -357,5 +361,7 @@ def _pool_effects(parts: Sequence[DomainEffect], policy: EffectPolicy) -> Lift:
     effect = sum(weight * effect for weight, effect in latest_effects) / latest_precision
     # The latest applications are never surer than all of them.
     latest_precision = min(latest_precision, precision - prior_precision)
-    pooled = prior_precision + latest_precision
-    return replace(lift, latest=Effect(effect * latest_precision / pooled, pooled**-0.5))
+    pooled_precision = prior_precision + latest_precision
+    return replace(
+        lift, latest=Effect(effect * latest_precision / pooled_precision, pooled_precision**-0.5)
+    )

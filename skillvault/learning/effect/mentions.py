@@ -136,11 +136,11 @@ def find_mentions(
         *(span for handle, name in handles.items() for span in _find_handle(handle, name, text)),
         *_find_descriptions(text, names, shown_texts),
     ]
-    accepted: list[_Span] = []
+    accepted_spans: list[_Span] = []
     for span in sorted(spans):
-        if not span.is_weak or _has_cue(span, text) or _is_listed(span, accepted[-3:], text):
-            accepted.append(span)
-    return _resolve_overlaps(accepted, shown_texts)
+        if not span.is_weak or _has_cue(span, text) or _is_listed(span, accepted_spans[-3:], text):
+            accepted_spans.append(span)
+    return _resolve_overlaps(accepted_spans, shown_texts)
 
 
 def _find_name(name: str, text: str) -> Iterator[_Span]:
@@ -358,8 +358,8 @@ def _heading_of(sentence: str) -> str:
 def _group_mentions(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
     """Combine the mentions that a sentence lists together."""
     groups = [[mentions[0]]]
-    for previous, mention in pairwise(mentions):
-        gap = text[previous.end : mention.start]
+    for last_mention, mention in pairwise(mentions):
+        gap = text[last_mention.end : mention.start]
         is_list = _JOINT.fullmatch(gap) and not _SEPARATOR.search(gap)
         if gap.strip() == "," and len(groups[-1]) == 1 and _OWN_VERB.match(text, mention.end):
             is_list = False

@@ -113,7 +113,7 @@ def count_uses(uses: Iterable[ClosedDecision], base: Evidence = NO_EVIDENCE) -> 
     A neutral result counts as a use, but neither as a success nor as a failure.
     """
     by_outcome = {use.outcome: use for use in uses}
-    unique_uses = [by_outcome[name] for name in sorted(by_outcome)]
+    unique_uses = [by_outcome[outcome_id] for outcome_id in sorted(by_outcome)]
     statuses = [use.status for use in unique_uses]
     streak, average = base.consecutive_failures, base.ema
     for status in statuses:
@@ -301,8 +301,10 @@ def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
         return NextStatus("proven", f"It helps: {numbers}.")
     if status == "proven":
         # A skill that a person called proven stays so until there is evidence.
-        unused = not evidence.times_applied
-        return NextStatus("proven" if unused else "testing", f"It is no longer proven: {numbers}.")
+        is_unused = not evidence.times_applied
+        return NextStatus(
+            "proven" if is_unused else "testing", f"It is no longer proven: {numbers}."
+        )
     return NextStatus("testing", f"Nothing is decided: {numbers}.")
 
 

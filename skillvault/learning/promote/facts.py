@@ -101,16 +101,16 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         opponents = self.counts.opponent_counts(facts)
         runs = self.counts.supporter_counts(opponents)
         return frozenset(
-            name
-            for name, count in opponents.items()
-            if is_contested(facts[name], runs.get(name, 0), count)
+            fact_id
+            for fact_id, count in opponents.items()
+            if is_contested(facts[fact_id], runs.get(fact_id, 0), count)
         )
 
     @cached_property
     def skills_of(self) -> dict[str, str]:
         """The skills that were derived from facts in their domain, by fact."""
-        derived = (link for link in self.links.values() if link.type == "derived")
-        pairs = ((link.source.id, link.target.id) for link in derived)
+        derived_links = (link for link in self.links.values() if link.type == "derived")
+        pairs = ((link.source.id, link.target.id) for link in derived_links)
         return {**self.made_skills, **{f: name for f, name in pairs if not is_general(name)}}
 
     def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
@@ -149,8 +149,8 @@ def insight_state(
     if rejection := rejection_of(evaluation, material):
         fact = rejection.target.partition(":")[2]
         return PromotionState("rejected", f"made {fact} in {rejection.commit[:10]}, removed since")
-    if unmet := find_unmet(evaluation, material, policy):
-        return unmet
+    if unmet_state := find_unmet(evaluation, material, policy):
+        return unmet_state
     rejection, _ = material.texts_by_domain[evaluation.domain].find_repeated(evaluation)
     if rejection:
         source = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"

@@ -87,18 +87,20 @@ def plan_patterns(
     `skills` has the skills in skills/ and proposed/, and those that this step archived.
     """
     patterns: list[Pattern] = []
-    rejected: set[tuple[Rejection, str]] = set()  # with the facts that they concern
+    rejected_pairs: set[tuple[Rejection, str]] = set()  # with the facts that they concern
     live_names: set[str] = set()  # the skills that stay
     for pattern, is_owner in _find_patterns(material, policy):
-        facts, names = pattern.facts, [fact.id for fact in pattern.facts]
+        facts, fact_ids = pattern.facts, [fact.id for fact in pattern.facts]
         is_weighed_warning = pattern.digest and pattern.kind == "warning"
-        if is_weighed_warning and material.counts.is_of_one_subject(names):
+        if is_weighed_warning and material.counts.is_of_one_subject(fact_ids):
             continue  # the warning about the subject says the same
         expiry, clock = _expiry(pattern, policy), material.clock(facts[0].domain)
         is_expired = expiry and clock and expiry < clock
         if pattern.skill is None:
             rejections = [r for fact in facts if (r := _skill_rejection(fact, material))]
-            rejected.update((rejection, name) for rejection in rejections for name in names)
+            rejected_pairs.update(
+                (rejection, fact_id) for rejection in rejections for fact_id in fact_ids
+            )
             patterns += [] if rejections or is_expired else [pattern]
             continue
         live_names.add(pattern.skill)
@@ -106,7 +108,9 @@ def plan_patterns(
         if skill is None or is_expired or not is_owner:
             continue
         link_rejections = {f: link_rejection(f, skill.name, material) for f in pattern.new_facts}
-        rejected.update((r, name) for r in filter(None, link_rejections.values()) for name in names)
+        rejected_pairs.update(
+            (r, fact_id) for r in filter(None, link_rejections.values()) for fact_id in fact_ids
+        )
         new_facts = tuple(fact for fact, rejection in link_rejections.items() if not rejection)
         is_waiting = (skill.status, skill.trust, skill.origin) == _WAITING
         is_admitted = pattern.is_independent and is_waiting and policy.generate.gate != "always"
@@ -115,9 +119,9 @@ def plan_patterns(
             patterns.append(replace(pattern, new_facts=new_facts, is_admitted=is_admitted))
     return Patterns(
         due=tuple(patterns),
-        rejected=tuple(sorted({rejection for rejection, _ in rejected})),
+        rejected=tuple(sorted({rejection for rejection, _ in rejected_pairs})),
         leaving=_unsupported_skills(material, skills, live_names),
-        refused=frozenset(fact for _, fact in rejected),
+        refused=frozenset(fact for _, fact in rejected_pairs),
     )
 
 
@@ -298,8 +302,8 @@ def link_rejection(fact: Fact, skill: str, material: PromotionMaterial) -> Rejec
 
 def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     """Return the brief for the judge that writes the skill."""
-    names = [fact.id for fact in pattern.facts]
-    support = material.support(names)
+    fact_ids = [fact.id for fact in pattern.facts]
+    support = material.support(fact_ids)
     if pattern.digest is not None:
         run_ids = set(pattern.run_ids)
         support = [e for e in support if e.id in run_ids]
@@ -341,10 +345,10 @@ def skill_change(
     lead = pattern.facts[0]
     is_served = pattern.is_independent and lead.trust == "local"
     subject = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
-    names = [fact.id for fact in pattern.facts]
+    fact_ids = [fact.id for fact in pattern.facts]
     time = pattern.ended or now
     skill = Skill(
-        name=rules.pattern_name(pattern.kind, subject, names, is_taken),
+        name=rules.pattern_name(pattern.kind, subject, fact_ids, is_taken),
         description=shorten(draft.description, 1024),
         body=_pattern_body(pattern, draft),
         tags=tuple(dict.fromkeys(filter(None, (lead.domain, *map(slug, draft.title.split("-")))))),

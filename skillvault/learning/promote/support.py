@@ -209,7 +209,7 @@ class Support:
 
     def _load_sources(self, makers: Mapping[str, str]) -> dict[str, EvaluatedRun]:
         runs = self._book.load(makers.values())
-        return {fact: runs[name] for fact, name in makers.items() if name in runs}
+        return {fact: runs[run_id] for fact, run_id in makers.items() if run_id in runs}
 
     def _named_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
         """Return the stance of a run to the fact that its judge names, if in the same domain."""
@@ -344,9 +344,9 @@ class Support:
         if len(some_sessions) < min(min_sessions, 2):
             return False
         opposites = [digest for digest, claim in claims.items() if is_opposite(claim, run.claim)]
-        opposing, _ = self._book.count(run.domain, digests, _OTHER_STATUS[run.outcome_status])
-        contradicting, _ = self._book.count(run.domain, opposites, run.outcome_status)
-        if runs <= opposing + contradicting:
+        opposing_count, _ = self._book.count(run.domain, digests, _OTHER_STATUS[run.outcome_status])
+        contradicting_count, _ = self._book.count(run.domain, opposites, run.outcome_status)
+        if runs <= opposing_count + contradicting_count:
             return False
         if min_sessions <= 2:
             return True
@@ -380,8 +380,8 @@ class Support:
             importance="high" if "high" in importances else "medium",
             reason=self._why(supporters, [*stances.values()].count("against")),
         )
-        for name, stance in stances.items():
-            self._add_link(related_runs[name], fact, stance)
+        for run_id, stance in stances.items():
+            self._add_link(related_runs[run_id], fact, stance)
 
     def _importance(self, run: EvaluatedRun) -> Importance:
         is_sure = strength(run.evaluation, self._policy.promote) >= self._policy.promote.high_from
@@ -400,8 +400,10 @@ class Support:
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
         """Return the reason for a fact: the first verdict that met the gate, or else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
-        qualified = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
-        evaluation = next(qualified, None)
+        qualified_evaluations = (
+            e for e in evaluations if not find_unmet(e, self._material, self._policy)
+        )
+        evaluation = next(qualified_evaluations, None)
         if evaluation is None:
             return f"Said by {_describe_runs(supporters)}; {pluralize(against, 'run')} against it."
         verdict = "good" if evaluation.was_good_decision else "bad"
@@ -541,10 +543,10 @@ def _weighing_change(links: Sequence[Link], retellings: Sequence[Retelling]) -> 
 
 
 def _describe_retelling(retelling: Retelling) -> str:
-    words = ["worded as in an earlier run"] if retelling.is_earlier else []
+    notes = ["worded as in an earlier run"] if retelling.is_earlier else []
     if retelling.importance != retelling.fact.importance:
-        words.append(f"importance {retelling.importance}")
-    return f"- {retelling.fact.id}: {' and '.join(words)}"
+        notes.append(f"importance {retelling.importance}")
+    return f"- {retelling.fact.id}: {' and '.join(notes)}"
 
 
 def _retelling_edits(retelling: Retelling) -> Iterator[Edit]:

@@ -82,10 +82,10 @@ def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime
     """
     if not families:
         return Succession()
-    pairs, names = list[tuple[Fact, Fact]](), set[str]()
+    pairs, ids = list[tuple[Fact, Fact]](), set[str]()
     for family, (*_, oldest) in pairwise(families):
-        names.update(member.id for member in family)
-        if oldest.supersedes is None and oldest.id not in names:  # avoids a circle
+        ids.update(member.id for member in family)
+        if oldest.supersedes is None and oldest.id not in ids:  # avoids a circle
             pairs.append((family[0], oldest))
     predecessor = families[-1][0]
     replacements = [*((source.id, target.id) for source, target in pairs), (predecessor.id, fact)]

@@ -76,7 +76,7 @@ class Slot(Struct, frozen=True):
 
 
 class AnswerText(Struct, frozen=True):
-    """What an answer shows of a skill; `body` is "" if it shows only the line `description`."""
+    """A skill in an answer; `body` is "" if the answer shows only the line `description`."""
 
     how: Extent
     description: str
@@ -156,12 +156,12 @@ def disclose(
         and all(text == without_names(text, hidden) for text in (hit.text, hit.advice))
         and quotations.isdisjoint(_find_quotations(hit.text))
     ]
-    leading = [slot.actions for slot in slots if slot.actions is not None][:_LEADING_SKILLS]
+    leading_actions = [slot.actions for slot in slots if slot.actions is not None][:_LEADING_SKILLS]
     paths = paths_of((slot.name, slot.about.path) for slot in slots)
     line_tokens = sum(map(_line_tokens, slots, descriptions))
     tokens_left = budget - _FRAME_TOKENS - line_tokens - count_tokens(" ".join(paths))
     fact_tokens = min(_LINE_SHARE * budget, tokens_left)
-    facts = choose_facts(open_hits, set[Action]().union(*leading), settings, fact_tokens)
+    facts = choose_facts(open_hits, set[Action]().union(*leading_actions), settings, fact_tokens)
     tokens_left -= facts_tokens(fact.text for fact in facts)
     return Disclosure(fill_texts(slots, descriptions, tokens_left, settings.bodies), facts)
 
@@ -323,26 +323,26 @@ def choose_facts(
         is_denial = not NEGATIONS.isdisjoint(hit.text.lower().split())
         return hit.is_due, -hit.evidence, is_denial
 
-    chosen: list[FactHit] = []
+    chosen_hits: list[FactHit] = []
     by_id = sorted(hits, key=lambda hit: hit.id)
     newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
     for hit in sorted(newest_first, key=rank):
         share = _SUBJECT_SHARE if hit.actions.intersection(actions) else 1.0
         bound = settings.answers * (share if actions else _ALONE_FACTOR)
         is_answer = hit.evidence >= bound and hit.evidence > 0 and hit.text.strip()
-        texts = [fact.text for fact in chosen]
+        texts = [fact.text for fact in chosen_hits]
         if is_answer and hit.text not in texts and not any(says_same(hit.text, t) for t in texts):
-            chosen.append(hit)
-    del chosen[settings.facts :]
-    while chosen:
-        for size in _FACT_SIZES if len(chosen) > 1 else (*_FACT_SIZES, *_ONLY_FACT_SIZES):
-            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in chosen]
+            chosen_hits.append(hit)
+    del chosen_hits[settings.facts :]
+    while chosen_hits:
+        for size in _FACT_SIZES if len(chosen_hits) > 1 else (*_FACT_SIZES, *_ONLY_FACT_SIZES):
+            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in chosen_hits]
             if facts_tokens(lines) <= max_tokens:
                 return [
                     ServedFact(f"F{n}", hit.id, hit.domain, round(hit.evidence, 6), hit.blob, line)
-                    for n, (hit, line) in enumerate(zip(chosen, lines, strict=True), 1)
+                    for n, (hit, line) in enumerate(zip(chosen_hits, lines, strict=True), 1)
                 ]
-        chosen.pop()
+        chosen_hits.pop()
     return []
 
 

@@ -77,11 +77,11 @@ def _word_stems(text: str) -> set[str]:
     return {word[:_PREFIX] for word in words if word not in FUNCTION_WORDS}
 
 
-def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> str:
+def cut_excerpt(task: str, body: str, tried_lines: Sequence[str], about: str = "") -> str:
     """Cut the text of a guide to the rules, the lines nearest to a task, and the first deeds.
 
-    `tried` has further lines. Sections that a person wrote stay whole. The text stays whole if no
-    line is about the task.
+    `tried_lines` has further lines. Sections that a person wrote stay whole. The text stays whole
+    if no line is about the task.
     """
     title, *sections = re.split(r"(?m)^(?=## )", body)
     headings = {
@@ -90,7 +90,7 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
         for line in section.splitlines()
         if line.startswith("- ")
     }
-    further_lines = [line for line in tried if not is_covered(line, body)]
+    further_lines = [line for line in tried_lines if not is_covered(line, body)]
     matches = match_lines(task, [*headings, *further_lines], about)
     max_weight = max((match.weight for match in matches.values()), default=0.0)
     if not max_weight:

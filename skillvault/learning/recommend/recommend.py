@@ -230,51 +230,65 @@ def recommend(
     weighing = Weighing(query.context, settings, read_text, scores)
     pins = pin_places(query)
     request = _Request(query, rules, pins, weighing, read_text, background or Background())
-    live = _select_candidates(candidates, query, pins)
-    doubtful = [c for c in live if c.name not in pins and not _is_qualified(c, rules)]
-    doubtful_names = {c.name for c in doubtful}
-    unasked = {c.name for c in live if c.seed and not _is_requested(c, query, pins)}
-    is_eligible = _eligibility_test(request, unasked)
-    eligible: list[_Contender] = []
-    irrelevant: list[_Contender] = []
-    qualified = (c for c in live if c.name not in doubtful_names)
-    matching, unmatched = _split_by_match(qualified, request)
-    for contender in (_score(c, request) for c in matching):
-        (eligible if is_eligible(contender) else irrelevant).append(contender)
+    live_candidates = _select_candidates(candidates, query, pins)
+    doubtful_candidates = [
+        c for c in live_candidates if c.name not in pins and not _is_qualified(c, rules)
+    ]
+    doubtful_names = {c.name for c in doubtful_candidates}
+    unasked_names = {
+        c.name for c in live_candidates if c.seed and not _is_requested(c, query, pins)
+    }
+    is_eligible = _eligibility_test(request, unasked_names)
+    eligible_contenders: list[_Contender] = []
+    irrelevant_contenders: list[_Contender] = []
+    qualified_candidates = (c for c in live_candidates if c.name not in doubtful_names)
+    matching_candidates, unmatched_candidates = _split_by_match(qualified_candidates, request)
+    for contender in (_score(c, request) for c in matching_candidates):
+        (eligible_contenders if is_eligible(contender) else irrelevant_contenders).append(contender)
     doubtful_contenders = (
         _score(c, request)
-        for c in doubtful
+        for c in doubtful_candidates
         if next_status(c.status, c.evidence, rules).status != "retired"
     )
-    order, explored = _explore(eligible, filter(is_eligible, doubtful_contenders), request)
-    weak = [c for c in doubtful if c is not explored]
+    order, explored_candidate = _explore(
+        eligible_contenders, filter(is_eligible, doubtful_contenders), request
+    )
+    weak_candidates = [c for c in doubtful_candidates if c is not explored_candidate]
     if weighing.has_task:  # an irrelevant skill is left out for its relevance, not its effect
-        weak_contenders = [_score(c, request) for c in weak]
-        irrelevant += (contender for contender in weak_contenders if not is_eligible(contender))
-        weak = [contender.candidate for contender in weak_contenders if is_eligible(contender)]
-    served, facts, withheld = _choose(order, request)
-    names = {candidate.name for candidate in live}
+        weak_contenders = [_score(c, request) for c in weak_candidates]
+        irrelevant_contenders += (
+            contender for contender in weak_contenders if not is_eligible(contender)
+        )
+        weak_candidates = [
+            contender.candidate for contender in weak_contenders if is_eligible(contender)
+        ]
+    served_skills, facts, withheld = _choose(order, request)
+    names = {candidate.name for candidate in live_candidates}
     unknown_pins = [pin for pin in pins if pin not in names]
     cap = f"at most {_limit(request)} are shown"
     left_out = chain(
         (WithheldSkill(p, "unknown-pin", "no live skill has this name") for p in unknown_pins),
         withheld,
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
-        _withhold_irrelevant(irrelevant, request),
+        _withhold_irrelevant(irrelevant_contenders, request),
         # Skills without a word of the task are scored only if the answer names them.
-        _withhold_irrelevant((_score(c, request) for c in unmatched), request),
-        (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
+        _withhold_irrelevant((_score(c, request) for c in unmatched_candidates), request),
+        (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak_candidates),
     )
-    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in unmatched}
-    asked = [candidate for candidate in live if candidate.name not in unasked]
+    irrelevant_names = {c.name for c in irrelevant_contenders} | {
+        c.name for c in unmatched_candidates
+    }
+    offered_candidates = [
+        candidate for candidate in live_candidates if candidate.name not in unasked_names
+    ]
     return Selection(
         domain=query.domain,
         decision=query.decision,
-        recommended=served,
+        recommended=served_skills,
         withheld=list(left_out if query.explain else islice(left_out, MAX_NEXT)),
-        total_considered=sum(c.domain in (query.domain, None) for c in asked),
-        excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=len(irrelevant_names - unasked),
+        total_considered=sum(c.domain in (query.domain, None) for c in offered_candidates),
+        excluded_low_effectiveness=len(weak_candidates),
+        excluded_low_relevance=len(irrelevant_names - unasked_names),
         over_budget=sum(skill.reason == "budget" for skill in withheld),
         facts=facts,
     )
@@ -282,14 +296,16 @@ def recommend(
 
 def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
     """Return the skills to serve without a task: pinned skills, then the most helpful first."""
-    asked = (c for c in candidates if not c.seed or c.status == "pinned")
-    live = [c for c in asked if c.status not in NOT_LIVE and _is_qualified(c, rules)]
+    offered_candidates = (c for c in candidates if not c.seed or c.status == "pinned")
+    live_candidates = [
+        c for c in offered_candidates if c.status not in NOT_LIVE and _is_qualified(c, rules)
+    ]
 
     def effect_order(candidate: Candidate) -> tuple[bool, float, str]:
         gain = sum(_gains(candidate, None, rules).values()) if _may_gain(candidate) else 0.0
         return candidate.status != "pinned", -gain, candidate.name
 
-    return sorted(live, key=effect_order)
+    return sorted(live_candidates, key=effect_order)
 
 
 def empty_selection(query: Query, near_domain: str) -> Selection:
@@ -311,13 +327,13 @@ def _select_candidates(
 ) -> list[Candidate]:
     """Return the pins, and the skills of the domain or without a domain, for the role or stage."""
     # The semantic strategy compares all texts, whatever the roles are.
-    filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
+    is_filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
     domains = (query.domain, None)
     return [
         c
         for c in candidates
         if c.status not in NOT_LIVE
-        and (c.name in pins or (c.domain in domains and (not filtered or _has_label(c, query))))
+        and (c.name in pins or (c.domain in domains and (not is_filtered or _has_label(c, query))))
     ]
 
 
@@ -336,26 +352,30 @@ def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -
     return has_label and _has_label(candidate, query)
 
 
-def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[_Contender], bool]:
+def _eligibility_test(
+    request: _Request, unasked_names: Collection[str]
+) -> Callable[[_Contender], bool]:
     """Return a test if a skill may be shown: it is requested, or close to the task.
 
     Without a task, the relevance decides.
     """
     query, min_relevance = request.query, request.rules.policy.recommend.min_relevance
-    answering = {*_find_answering(request, unasked)}
-    answering.update(request.background.leads if query.action else ())
+    answering_names = {*_find_answering(request, unasked_names)}
+    answering_names.update(request.background.leads if query.action else ())
     has_task = request.weighing.has_task
 
     def is_eligible(contender: _Contender) -> bool:
         if _is_requested(contender.candidate, query, request.pins):
             return True
-        is_near = contender.name in answering if has_task else contender.relevance >= min_relevance
-        return contender.name not in unasked and is_near
+        is_near = (
+            contender.name in answering_names if has_task else contender.relevance >= min_relevance
+        )
+        return contender.name not in unasked_names and is_near
 
     return is_eligible
 
 
-def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
+def _find_answering(request: _Request, unasked_names: Collection[str]) -> list[str]:
     """Return the skills that answer the task by the evidence of their texts.
 
     If one skill has enough evidence, nearly enough suffices for the others. A learned skill about
@@ -363,10 +383,10 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
     """
     weighing, actions = request.weighing, request.background.actions
     settings = request.rules.policy.recommend
-    if all(name in unasked for name in weighing.names_with_evidence(settings.answers)):
+    if all(name in unasked_names for name in weighing.names_with_evidence(settings.answers)):
         return []
     near_names = weighing.names_with_evidence(_NEAR_SHARE * settings.answers)
-    names = [name for name in near_names if name not in unasked]
+    names = [name for name in near_names if name not in unasked_names]
     learned_names = [name for name in names if actions.get(name)]
     best_name = min(
         learned_names, key=lambda name: (-weighing.measure_evidence(name), name), default=None
@@ -395,12 +415,12 @@ def _split_by_match(
     if not weighing.has_task or query.explain:
         return list(candidates), []
     near_names = {*weighing.matched_names, *request.background.leads}
-    matching: list[Candidate] = []
-    unmatched: list[Candidate] = []
+    matching_candidates: list[Candidate] = []
+    unmatched_candidates: list[Candidate] = []
     for candidate in candidates:
         is_near = candidate.name in near_names or _is_requested(candidate, query, request.pins)
-        (matching if is_near else unmatched).append(candidate)
-    return matching, unmatched
+        (matching_candidates if is_near else unmatched_candidates).append(candidate)
+    return matching_candidates, unmatched_candidates
 
 
 def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
@@ -444,23 +464,23 @@ def _choose(
 
     Read no more of `order` than needed.
     """
-    distinct, repeats = _drop_repeats(order, request)
-    unguided, guided_skills = _drop_guided(distinct, request)
+    distinct_contenders, repeats = _drop_repeats(order, request)
+    shown_contenders, guided_skills = _drop_guided(distinct_contenders, request)
     contenders: list[_Contender] = []
-    held_out: list[Candidate] = []
+    held_out_candidates: list[Candidate] = []
     withheld: list[WithheldSkill] = []
-    for contender in unguided:
+    for contender in shown_contenders:
         candidate = contender.candidate
         if candidate.name not in request.pins and _is_held_out(candidate, request):
             detail = f"not shown for {request.query.decision}, to compare with"
             withheld.append(_withhold(candidate, "held-out", detail))
-            held_out.append(candidate)
+            held_out_candidates.append(candidate)
         else:
             contenders.append(contender)
-    served, facts = _disclose(contenders, held_out, request)
-    crowded_out = contenders[len(served) :]
+    served_skills, facts = _disclose(contenders, held_out_candidates, request)
+    crowded_out = contenders[len(served_skills) :]
     withheld += (_withhold(c.candidate, "budget", "no room for another line") for c in crowded_out)
-    return served, facts, [*withheld, *repeats, *guided_skills]
+    return served_skills, facts, [*withheld, *repeats, *guided_skills]
 
 
 def _drop_repeats(
@@ -471,32 +491,35 @@ def _drop_repeats(
     Of two skills that say the same, the one with more uses stays; a pinned skill always stays.
     """
     limit, read_text, pins = _limit(request), request.read_text, request.pins
-    chosen: list[_Contender] = []
+    contenders: list[_Contender] = []
     repeats: list[WithheldSkill] = []
-    while len(chosen) < limit and (contender := next(order, None)) is not None:
+    while len(contenders) < limit and (contender := next(order, None)) is not None:
         name = contender.name
         # `_drop_guided` compares the other skills with guides.
         is_guide = contender.candidate.kind == "guide"
-        peers = (p for p in chosen[:_MAX_PEERS] if is_guide == (p.candidate.kind == "guide"))
+        peers = (p for p in contenders[:_MAX_PEERS] if is_guide == (p.candidate.kind == "guide"))
         twins = (peer for peer in peers if says_same(read_text(name), read_text(peer.name)))
         twin = next(twins, None)
         if twin is None or name in pins:
-            chosen.append(contender)
+            contenders.append(contender)
             continue
         uses, twin_uses = (c.candidate.evidence.times_applied for c in (contender, twin))
         if twin.name not in pins and uses > twin_uses:
-            chosen[chosen.index(twin)], contender, twin = contender, twin, contender
+            contenders[contenders.index(twin)], contender, twin = contender, twin, contender
         repeats.append(_withhold(contender.candidate, "same", f"same as {twin.name}"))
-    return chosen, repeats
+    return contenders, repeats
 
 
 def _drop_guided(
-    chosen: Sequence[_Contender], request: _Request
+    contenders: Sequence[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
     """Leave out the warnings and patterns whose action has a guide among the contenders."""
-    about = {c.name: _actions(request, c.candidate) or frozenset() for c in chosen}
+    about = {c.name: _actions(request, c.candidate) or frozenset() for c in contenders}
     guides = {
-        action: c.name for c in chosen if c.candidate.kind == "guide" for action in about[c.name]
+        action: c.name
+        for c in contenders
+        if c.candidate.kind == "guide"
+        for action in about[c.name]
     }
 
     def is_guided(contender: _Contender) -> bool:
@@ -506,14 +529,14 @@ def _drop_guided(
 
     withheld = [
         _withhold(c.candidate, "same", f"it is in {guides[min(about[c.name])]}")
-        for c in chosen
+        for c in contenders
         if is_guided(c)
     ]
-    return [c for c in chosen if not is_guided(c)], withheld
+    return [c for c in contenders if not is_guided(c)], withheld
 
 
 def _disclose(
-    contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
+    contenders: Sequence[_Contender], held_out_candidates: Iterable[Candidate], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact]]:
     """Return the skills with the texts to show, and the facts."""
     background, settings = request.background, request.rules.policy.recommend
@@ -531,19 +554,21 @@ def _disclose(
             by_lines=contender.candidate.kind == "guide",
         )
         slots.append(slot)
-    hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
+    hidden_actions = {c.name: _actions(request, c) or frozenset() for c in held_out_candidates}
     # A guide includes the facts about its action.
-    guided = frozenset[Action]().union(*(slot.actions or () for slot in slots if slot.by_lines))
+    guided_actions = frozenset[Action]().union(
+        *(slot.actions or () for slot in slots if slot.by_lines)
+    )
     facts = background.facts if request.weighing.has_task else ()
-    hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided]
+    hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided_actions]
     budgets = (request.query.budget, settings.budget, math.inf)
     budget = next(budget for budget in budgets if budget is not None)
-    answer = disclosure.disclose(slots, hidden, hits, settings, budget=budget)
-    served = [
+    answer = disclosure.disclose(slots, hidden_actions, hits, settings, budget=budget)
+    served_skills = [
         _serve(contender, text, request, f"S{number}")
         for number, (contender, text) in enumerate(zip(contenders, answer.skills, strict=False), 1)
     ]
-    return served, answer.facts
+    return served_skills, answer.facts
 
 
 def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | None:
@@ -556,13 +581,13 @@ def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | Non
 def _limit(request: _Request) -> int:
     limit, settings = request.query.limit, request.rules.policy.recommend
     if limit is None:
-        named = settings.named if request.weighing.has_task else 0
-        limit = max(settings.limit, named)
+        max_named = settings.named if request.weighing.has_task else 0
+        limit = max(settings.limit, max_named)
     return max(0, limit)
 
 
 def _explore(
-    contenders: list[_Contender], doubtful: Iterator[_Contender], request: _Request
+    contenders: list[_Contender], doubtful_contenders: Iterator[_Contender], request: _Request
 ) -> tuple[Iterator[_Contender], Candidate | None]:
     """Return the order, and the new skill that was moved up, or None.
 
@@ -577,9 +602,9 @@ def _explore(
         return order, None
     first = list(islice(order, limit - 1))
     names = {*request.pins, *(contender.name for contender in first)}
-    others = (c for c in chain(contenders, doubtful) if c.name not in names)
-    untried = (c for c in others if is_new(c.candidate.evidence, policy))
-    newcomer = min(untried, key=partial(_exploration_cost, policy), default=None)
+    others = (c for c in chain(contenders, doubtful_contenders) if c.name not in names)
+    new_contenders = (c for c in others if is_new(c.candidate.evidence, policy))
+    newcomer = min(new_contenders, key=partial(_exploration_cost, policy), default=None)
     if newcomer is None:
         return chain(first, order), None
     return chain(first, [newcomer], (c for c in order if c is not newcomer)), newcomer.candidate

@@ -106,8 +106,8 @@ class Weighing:
         """Return the relevance (0..1) of a skill."""
         if kind not in self._kinds:
             boosts = [boost for boost in self._policy.boosts if applies(boost, kind, self._context)]
-            fixed = self._policy.base + sum(boost.add for boost in boosts if not boost.says)
-            self._kinds[kind] = fixed, [boost for boost in boosts if boost.says]
+            fixed_part = self._policy.base + sum(boost.add for boost in boosts if not boost.says)
+            self._kinds[kind] = fixed_part, [boost for boost in boosts if boost.says]
         total, text_boosts = self._kinds[kind]
         if text_boosts:
             body = self._read_text(name)

@@ -88,12 +88,12 @@ def shortlist(
     scored_names = (
         name for numbers in (similarity, usage) for name, number in numbers.items() if number
     )
-    ranked = set(scored_names).intersection(names)
-    unranked = (name for name in names if name not in ranked)
+    ranked_names = set(scored_names).intersection(names)
+    unranked_names = (name for name in names if name not in ranked_names)
     ranking = sorted(
-        ranked, key=lambda name: (-similarity.get(name, 0.0), -usage.get(name, 0), name)
+        ranked_names, key=lambda name: (-similarity.get(name, 0.0), -usage.get(name, 0), name)
     )
-    return [*ranking, *islice(unranked, count)][:count]
+    return [*ranking, *islice(unranked_names, count)][:count]
 
 
 def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
@@ -117,19 +117,19 @@ def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
     pinned_skills, _ = split_pins(skills, pins)
     pinned_names = {skill.name for skill in pinned_skills}
     matches = skills if strategy == "semantic" else candidates(skills, role, stage)
-    unpinned = sorted(
+    unpinned_skills = sorted(
         (skill for skill in matches if skill.name not in pinned_names),
         key=lambda skill: (-(usage or {}).get(skill.name, 0), skill.name),
     )
     if strategy == "hybrid":
-        unpinned = unpinned[: max(0, 3 * k - len(pinned_skills))]
+        unpinned_skills = unpinned_skills[: max(0, 3 * k - len(pinned_skills))]
     if strategy == "semantic" and scores is not None:
-        unpinned.sort(key=lambda skill: -scores.get(skill.name, 0.0))
+        unpinned_skills.sort(key=lambda skill: -scores.get(skill.name, 0.0))
     elif strategy != "tag":
         task_words = _tokens(task)
-        texts = {s.name: " ".join([s.name, s.description, *s.tags]) for s in unpinned}
-        unpinned.sort(key=lambda skill: -len(task_words & _tokens(texts[skill.name])))
-    return [*pinned_skills, *unpinned][: max(0, k)]
+        texts = {s.name: " ".join([s.name, s.description, *s.tags]) for s in unpinned_skills}
+        unpinned_skills.sort(key=lambda skill: -len(task_words & _tokens(texts[skill.name])))
+    return [*pinned_skills, *unpinned_skills][: max(0, k)]
 
 
 def _tokens(text: str) -> frozenset[str]:

@@ -290,10 +290,10 @@ def _status_of(content: bytes) -> str:
 
 def _with_internal_mark(content: bytes, shelf: str, sides: list[ShelvedSkill]) -> bytes:
     """Set the key `internal`, which a served skill has only if a served side has it."""
-    internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
-    if internal == _is_internal(content):
+    must_be_internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
+    if must_be_internal == _is_internal(content):
         return content
-    if internal:
+    if must_be_internal:
         return front_matter.with_key(content, _INTERNAL, value=True)
     return front_matter.without_key(content, _INTERNAL)
 

@@ -158,11 +158,11 @@ def render_file(
 def _render_front(
     values: Mapping[str, Any], sides: Sequence[ParsedFile], order: Sequence[str]
 ) -> str:
-    single = merge_values([side.front for side in sides], lambda _first, _second: "")
-    if (strict_yaml.load(single, as_written=True) or {}) == values:
-        return single
-    if commented := [side.front for side in sides[1:] if _COMMENT.search(side.front)]:
-        framed = f"---\n{min(commented)}---\n".encode()
+    single_change = merge_values([side.front for side in sides], lambda _first, _second: "")
+    if (strict_yaml.load(single_change, as_written=True) or {}) == values:
+        return single_change
+    if commented_fronts := [side.front for side in sides[1:] if _COMMENT.search(side.front)]:
+        framed = f"---\n{min(commented_fronts)}---\n".encode()
         return front_matter.with_mapping(framed, values).decode()[4:-4]
     return strict_yaml.dump(sort_keys(values, order))
 

@@ -192,9 +192,9 @@ def _result_words(outcome: Outcome) -> str:
     cause, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
     if cause is None:
         return _one_line(summary or next(_telling_lines(outcome), ""))
-    combined = f"{summary.rstrip('.')}: {_one_line(cause)}"
+    joined_text = f"{summary.rstrip('.')}: {_one_line(cause)}"
     is_different = summary and cause not in summary and summary not in cause
-    return combined if is_different and len(combined) <= _MAX_RESULT else _one_line(cause)
+    return joined_text if is_different and len(joined_text) <= _MAX_RESULT else _one_line(cause)
 
 
 def _summary(outcome: Outcome) -> str:

@@ -176,8 +176,8 @@ class ClientCalls:
         urgent question shows their outcomes in full.
         """
         shown_ids = frozenset[str]().union(*(q.source_ids for q in waiting if q.is_urgent))
-        needed = 1 if any(question.is_urgent for question in waiting) else 2
-        if self._client.min_questions is not None or self._spare_calls() < needed:
+        needed_calls = 1 if any(question.is_urgent for question in waiting) else 2
+        if self._client.min_questions is not None or self._spare_calls() < needed_calls:
             return []
         return [
             q
@@ -189,8 +189,8 @@ class ClientCalls:
         """Return the calls that the trusted outcomes of a week allow, less the calls made."""
         view, start = self._store.head(), self._now() - _WEEK
         outcomes = [view.outcomes.since(name, start) for name in view.outcomes.domains("local")]
-        allowed = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
-        return allowed - self._ledger.count_calls(_WEEK.total_seconds())
+        allowance = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
+        return allowance - self._ledger.count_calls(_WEEK.total_seconds())
 
     def _select_batch(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions of the next call.
@@ -419,8 +419,8 @@ class ClientCalls:
     def _commit_replies(self, keys: Sequence[str], report: ClientReport) -> None:
         """Commit the stored replies to open questions."""
         replies: list[AgentReply] = []
-        for key, stored in self._ledger.replies(keys).items():
-            reply = msgspec.json.decode(stored, type=PricedReply)
+        for key, reply_text in self._ledger.replies(keys).items():
+            reply = msgspec.json.decode(reply_text, type=PricedReply)
             replies.append(AgentReply(key, reply.text, reply.spent.tokens, is_last=True))
         if not replies:
             return

@@ -81,13 +81,13 @@ def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | Non
 
 def with_draft(change: Change, draft: Draft, view: Topics) -> Change:
     """Add the note of a draft to its change, and the answer from which the draft was made."""
-    noted = change.with_note(draft.note)
+    noted_change = change.with_note(draft.note)
     if draft.record is None or draft.record.id in view.answers:
-        return noted
+        return noted_change
     return replace(
-        noted,
-        writes=(*noted.writes, draft.record),
-        targets=(*noted.targets, Ref("answer", draft.record.id)),
+        noted_change,
+        writes=(*noted_change.writes, draft.record),
+        targets=(*noted_change.targets, Ref("answer", draft.record.id)),
     )
 
 

@@ -45,7 +45,7 @@ def policy_judge(
     questions there for a batch and sends none.
     """
     view = store.head()
-    policy, distilling = view.policy.judge, view.policy.distill
+    policy, distill_policy = view.policy.judge, view.policy.distill
     if seconds is not None:
         policy = replace(policy, deadline_seconds=seconds)
     if policy.provider == "offline":
@@ -55,20 +55,20 @@ def policy_judge(
     vault_prompts = {
         paths[path]: content.decode(errors="replace") for path, content in texts.items()
     }
-    prompted = questions.Questions(
+    prompt_questions = questions.Questions(
         policy,
         prompts.Prompts(vault_prompts, redact.redact_value),
-        distilling,
+        distill_policy,
         partial(_calibration_material, store, policy.provider),
     )
     if policy.provider == "agent":
-        return agent.AgentJudge(prompted, partial(_load_answer, store))
+        return agent.AgentJudge(prompt_questions, partial(_load_answer, store))
     if policy.provider == "client":
         model = judge_name(policy)
-        return agent.AgentJudge(prompted, partial(_load_answer, store), "client", model)
+        return agent.AgentJudge(prompt_questions, partial(_load_answer, store), "client", model)
     caller = paid_calls.Caller(store.ledger, policy, unasked=unasked)
     return claude.ClaudeJudge(
-        prompted, caller.ask_claude, caller.forget_reply, partial(_load_answer, store)
+        prompt_questions, caller.ask_claude, caller.forget_reply, partial(_load_answer, store)
     )
 
 

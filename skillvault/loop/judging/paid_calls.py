@@ -59,9 +59,9 @@ class Caller:
         Raise UnavailableError if there is no reply now, and NoAnswerError if there will never be
         one.
         """
-        stored = self._ledger.reply(request.key)
-        if stored is not None:
-            return msgspec.json.decode(stored, type=PricedReply)
+        stored_reply = self._ledger.reply(request.key)
+        if stored_reply is not None:
+            return msgspec.json.decode(stored_reply, type=PricedReply)
         if pending_batches := self._ledger.batch_reason(request.key):
             raise UnavailableError(pending_batches)
         if self._unasked is not None:
@@ -188,13 +188,13 @@ class Batches:
         return chosen, total
 
     def _save(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
-        priced = {
+        priced_replies = {
             key: _price_reply(reply, models[key], self._policy, BATCH_RATE)
             for key, reply in replies.items()
             if key in models
         }
-        total = sum((reply.spent for reply in priced.values()), AnswerCost())
-        texts = {key: _encode_reply(reply) for key, reply in priced.items()}
+        total = sum((reply.spent for reply in priced_replies.values()), AnswerCost())
+        texts = {key: _encode_reply(reply) for key, reply in priced_replies.items()}
         self._ledger.record_batch_replies(batch, texts, total)
 
 

@@ -89,8 +89,8 @@ class QuestionQueue:
         run = self._new_run()
         limit = n
         if session is not None:
-            answered = run.view.answers.count_of_session(session)
-            limit = min(n, run.policy.judge.asks_per_session - answered)
+            answer_count = run.view.answers.count_of_session(session)
+            limit = min(n, run.policy.judge.asks_per_session - answer_count)
         chosen: list[OpenQuestion] = []
         for question in self.open_questions(run, untrusted=untrusted):
             is_involved = session is not None and session in question.sessions
@@ -103,9 +103,11 @@ class QuestionQueue:
     ) -> "list[OpenQuestion]":
         """Return the unanswered questions that this clone did not drop, the best first."""
         file = self._dropped_file()
-        dropped = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
+        dropped_keys = (
+            set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
+        )
         waiting = self._open_questions(run or self._new_run(), untrusted=untrusted)
-        return [question for question in waiting if question.matter_key not in dropped]
+        return [question for question in waiting if question.matter_key not in dropped_keys]
 
     def answer(
         self,
@@ -138,8 +140,10 @@ class QuestionQueue:
             report = self._commit(list(records.values()), now)
             report.done[:0] = earlier
             # Another writer may have committed an answer to the same question first.
-            stored = self._new_run().view.answers.get_many(records)
-            lost_keys = [key for key, record in records.items() if stored.get(key) != record]
+            stored_answers = self._new_run().view.answers.get_many(records)
+            lost_keys = [
+                key for key, record in records.items() if stored_answers.get(key) != record
+            ]
             if not lost_keys:
                 return report
             answers = [reply for reply in answers if reply.key in lost_keys]
@@ -196,9 +200,9 @@ class QuestionQueue:
                 f"session {session} made the decision and may not judge it; leave it to another "
                 "session, or to a helper that knows nothing of it"
             )
-        accepted = _accept_reply(question, reply)
+        accepted_reply = _accept_reply(question, reply)
         author = replace(_agent_of(run).author(), tokens=reply.tokens)
-        answer = question.judge_question.as_answer(accepted, author)
+        answer = question.judge_question.as_answer(accepted_reply, author)
         return judge_replies.answer_record(answer, question.place, session)
 
 
@@ -219,10 +223,12 @@ def _accept_reply(question: "OpenQuestion", reply: AgentReply) -> dict[str, Any]
         )
     candidate = replies.PricedReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
     try:
-        accepted: dict[str, Any] = question.judge_question.accept(candidate, final=reply.is_last)
+        accepted_reply: dict[str, Any] = question.judge_question.accept(
+            candidate, final=reply.is_last
+        )
     except replies.UnusableError as error:
         raise _refusal(str(error)) from None
-    return accepted
+    return accepted_reply
 
 
 def _without_fence(text: str) -> str:

@@ -124,15 +124,15 @@ def find_open_questions(
 
     Without `untrusted`, leave out questions that quote untrusted records.
     """
-    recent: dict[str, list[str]] = {}
+    recent_ids: dict[str, list[str]] = {}
     for domain in sorted(run.view.outcomes.domains("untrusted")):
         start = _earliest_time(run, domain)
         if ids := run.view.outcomes.since(domain, start, None if untrusted else "local"):
-            recent[domain] = ids
+            recent_ids[domain] = ids
     questions: dict[str, OpenQuestion] = {}
-    for question in _find_questions(run, judge, recent):
-        allowed = untrusted or question.place.trust == "local"
-        if allowed and question.matter_key not in run.view.answers:
+    for question in _find_questions(run, judge, recent_ids):
+        is_allowed = untrusted or question.place.trust == "local"
+        if is_allowed and question.matter_key not in run.view.answers:
             questions.setdefault(question.matter_key, question)
     return sorted(
         questions.values(),
@@ -155,17 +155,17 @@ def is_independent(question: OpenQuestion, chosen: Sequence[OpenQuestion]) -> bo
 
 
 def _find_questions(
-    run: Run, judge: AgentJudge, recent: Mapping[str, Sequence[str]]
+    run: Run, judge: AgentJudge, recent_ids: Mapping[str, Sequence[str]]
 ) -> Iterator[OpenQuestion]:
     """Yield the questions about the recent outcomes of each domain, answered or not."""
-    for domain, ids in recent.items():
+    for domain, ids in recent_ids.items():
         outcomes = run.view.outcomes.get_many(ids)
         for outcome_id, evaluation in run.view.evaluations.get_many(outcomes).items():
             yield from _outcome_questions(run, judge, outcomes[outcome_id], evaluation)
         for text in texts_about(run, domain, ids):
             if _is_about(text.brief, ids):
                 yield from _text_questions(run, judge, text)
-    ids = list(chain.from_iterable(recent.values()))
+    ids = list(chain.from_iterable(recent_ids.values()))
     for text in chain(general_texts(run) if ids else (), passage_texts(run)):
         if _is_about(text.brief, ids):
             yield from _text_questions(run, judge, text)
@@ -221,23 +221,29 @@ def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterat
     question = None if prompts.lacks_material(text.brief) else text_question(judge, text)
     if question is None:
         return
-    rank, changed = _RANKS.get(question.topic.kind, _TEXT), 0.0
+    rank, changed_share = _RANKS.get(question.topic.kind, _TEXT), 0.0
     if isinstance(text.brief, Findings) and text.brief.kind == "guide":
-        rank, changed = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
+        rank, changed_share = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
     place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
     yield OpenQuestion(
-        question, text.skill, rank, place, text=text, source_ids=outcomes, changed_share=changed
+        question,
+        text.skill,
+        rank,
+        place,
+        text=text,
+        source_ids=outcomes,
+        changed_share=changed_share,
     )
 
 
 def _changed_share(run: Run, subject: str, findings: Findings) -> float:
     """Return the share (0..1) of statements that rest on outcomes since the latest answer."""
-    answered = [answer.at for answer in run.view.answers.about(subject)]
-    if not answered or not findings.statements:
+    answer_times = [answer.at for answer in run.view.answers.about(subject)]
+    if not answer_times or not findings.statements:
         return 1.0
-    new_ids = {o.id for o in findings.account.outcomes if o.occurred_at > max(answered)}
-    changed = [s for s in findings.statements if new_ids & {*s.supporting, *s.against}]
-    return len(changed) / len(findings.statements)
+    new_ids = {o.id for o in findings.account.outcomes if o.occurred_at > max(answer_times)}
+    changed_statements = [s for s in findings.statements if new_ids & {*s.supporting, *s.against}]
+    return len(changed_statements) / len(findings.statements)
 
 
 def _outcomes_of(brief: Brief) -> list[str]:

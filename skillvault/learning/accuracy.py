@@ -84,16 +84,14 @@ def calibration(
     evaluations: Sequence[Evaluation], outcomes: Mapping[str, Outcome]
 ) -> Calibration | None:
     """Return the calibration from some evaluations, or None if no result tests them."""
-    tested_evaluations = [
-        e for e in evaluations if e.judge_was_right is not None and e.id in outcomes
-    ]
-    if not tested_evaluations:
+    verdicts = [e for e in evaluations if e.judge_was_right is not None and e.id in outcomes]
+    if not verdicts:
         return None
-    errors = [e for e in tested_evaluations if not e.judge_was_right]
+    errors = [e for e in verdicts if not e.judge_was_right]
     # The farther a wrong verdict is from the middle, the more wrong it is.
     worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_MAX_ERRORS]
     quotes = tuple(_quote(e, outcomes[e.id]) for e in worst)
-    return Calibration(len(tested_evaluations), len(tested_evaluations) - len(errors), quotes)
+    return Calibration(len(verdicts), len(verdicts) - len(errors), quotes)
 
 
 def _quote(evaluation: Evaluation, outcome: Outcome) -> dict[str, Any]:

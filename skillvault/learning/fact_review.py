@@ -19,10 +19,8 @@ def is_due(fact: Fact, day: str) -> bool:
 
 def due_facts(facts: Iterable[Fact], replaced_ids: Container[str]) -> list[Fact]:
     """Return the current trusted facts, the longest overdue first."""
-    current_facts = [
-        fact for fact in facts if fact.id not in replaced_ids and fact.trust == "local"
-    ]
-    return sorted(current_facts, key=lambda fact: (fact.review_by or "", fact.id))
+    facts = [f for f in facts if f.id not in replaced_ids and f.trust == "local"]
+    return sorted(facts, key=lambda fact: (fact.review_by or "", fact.id))
 
 
 def next_review(fact: Fact, now: datetime) -> str:

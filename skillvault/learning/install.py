@@ -125,15 +125,13 @@ def update_changes(
     update = replace(install, removes=_folder_paths(folder, removed_paths))
     if merged_files == published:
         return [update]
-    edited_files = {
-        path: data for path, data in merged_files.items() if published.get(path) != data
-    }
+    edits = {path: data for path, data in merged_files.items() if published.get(path) != data}
     deleted_paths = (path for path in published if path not in merged_files)
     merge_change = Change(
         step=STEP,
         subject=f"{name} keeps what was changed here",
         reason="Merged with the version that was installed before as the base.",
-        files=_folder_files(folder, edited_files),
+        files=_folder_files(folder, edits),
         removes=_folder_paths(folder, deleted_paths),
         targets=install.targets,
     )

@@ -79,12 +79,10 @@ def check_claim(
     `receipts` has all recommendations for the decision, `claims` the claims of its trusted
     outcomes. An untrusted outcome is not checked, because it never gets the receipts.
     """
-    trusted_receipts = [receipt for receipt in receipts if receipt.trust == "local"]
-    if outcome.trust == "untrusted" or not trusted_receipts:
+    trusted = [receipt for receipt in receipts if receipt.trust == "local"]
+    if outcome.trust == "untrusted" or not trusted:
         return
-    if not decision_outcomes.select_receipts(
-        decision_outcomes.claim_of(outcome), trusted_receipts, claims
-    ):
+    if not decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), trusted, claims):
         raise BadInputError(
             f"decision.id: {outcome.decision.id!r} is another agent's decision, to which skills "
             "were recommended; give this one an id of its own, or name in source.agent who asked",

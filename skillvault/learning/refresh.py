@@ -43,12 +43,12 @@ class SkillRefresh(Struct, frozen=True, kw_only=True):
 def find_refresh(
     findings: Findings,
     existing: generate.ExistingSkill,
-    source_ids: Collection[str],
+    sources: Collection[str],
     policy: Policy,
 ) -> SkillRefresh | None:
     """Return the update that the skill of a subject needs, or None if it needs none.
 
-    `source_ids` has the evaluations that made the skill, even if a person removed their links.
+    `sources` has the evaluations that made the skill, even if a person removed their links.
     """
     skill, is_archived = existing.skill, existing.shelf == "archive"
     if skill is None or existing.archiver or skill.status in ("pinned", "retired"):
@@ -65,7 +65,7 @@ def find_refresh(
         return None  # the step `expire` archives the skill
     if not is_archived and skill.account == digest(findings) and not existing.others:
         return None
-    linked_ids = {*existing.linked, *source_ids}
+    linked_ids = {*existing.linked, *sources}
     return SkillRefresh(
         what="restore" if is_archived else "refresh",
         findings=findings,

@@ -122,11 +122,7 @@ class Rejections:
 
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
         """Return (ids of all sources, rejection) for each removed record of a step."""
-        return [
-            (frozenset(sources), rejection)
-            for (by, rejection), sources in self._sets.items()
-            if by == step
-        ]
+        return [(frozenset(sources), r) for (by, r), sources in self._sets.items() if by == step]
 
 
 def _sources_of(commit: Commit, target: str) -> tuple[str, ...]:

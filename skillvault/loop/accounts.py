@@ -52,24 +52,22 @@ class Readings:
         self._store = run.subjects
 
     def read_account(
-        self, key: AccountKey, changed_outcomes: Sequence[IndexedOutcome] = ()
+        self, key: AccountKey, changes: Sequence[IndexedOutcome] = ()
     ) -> list[IndexedOutcome]:
         """Return the latest evaluated outcomes of an account up to its reading point.
 
-        With `changed_outcomes`, the list is empty unless the account reads one of these outcomes.
+        With `changes`, the list is empty unless the account reads one of these outcomes.
         """
         end = self._position(key).until
         # The account may have read an outcome before the outcome lost its evaluation.
-        relevant_outcomes = [
-            outcome for outcome in changed_outcomes if not outcome.evaluated or outcome[:2] <= end
-        ]
-        if changed_outcomes and not relevant_outcomes:
+        relevant = [outcome for outcome in changes if not outcome.evaluated or outcome[:2] <= end]
+        if changes and not relevant:
             return []
         outcomes = self._latest(key, end)
-        if changed_outcomes and outcomes:
+        if changes and outcomes:
             first = outcomes[0][:2]
-            relevant_outcomes = [o for o in relevant_outcomes if not o.evaluated or o[:2] >= first]
-        return outcomes if relevant_outcomes or not changed_outcomes else []
+            relevant = [o for o in relevant if not o.evaluated or o[:2] >= first]
+        return outcomes if relevant or not changes else []
 
     def read_to_point(self, key: AccountKey) -> list[IndexedOutcome]:
         """Return the latest evaluated outcomes of an account up to its last reading point."""
@@ -90,11 +88,9 @@ class Readings:
         for scope in SCOPES if changed_ids else ():
             for key, outcomes in store.accounts(changed_ids, scope).items():
                 position = store.position(key)
-                counted_outcomes = (outcome for outcome in outcomes if outcome[:2] <= position.last)
+                counted = (outcome for outcome in outcomes if outcome[:2] <= position.last)
                 # An unchanged outcome that was counted has marks.
-                if not all(
-                    outcome.evaluated and outcome.marks is not None for outcome in counted_outcomes
-                ):
+                if not all(outcome.evaluated and outcome.marks is not None for outcome in counted):
                     position = Position()
                 end, counts = self._advance(key, position)
                 store.keep_position(key, end, counts, is_recount=not position.outcomes)
@@ -208,10 +204,8 @@ class Accounts:
         if cache_key not in self._accounts:
             records = self._view.outcomes.get_many(ids)
             outcomes = tuple(records[key] for key in ids if key in records)
-            trusted_outcomes = (outcome for outcome in outcomes if outcome.trust == "local")
-            actions = sorted(
-                {(outcome.domain, outcome.decision.action) for outcome in trusted_outcomes}
-            )
+            trusted = (outcome for outcome in outcomes if outcome.trust == "local")
+            actions = sorted({(outcome.domain, outcome.decision.action) for outcome in trusted})
             rules = tuple(rule for action in actions for rule in self.rules_of_action(*action))
             self._accounts[cache_key] = self._quotations.build_account(outcomes, evaluations, rules)
         return self._accounts[cache_key]

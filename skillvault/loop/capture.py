@@ -87,11 +87,11 @@ def _tail_blob(run: Run) -> str:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
         return error.code
-    content, committed_text = (
+    content, base = (
         file.content if file else b"",
         learned.committed_rules(run.store, run.view),
     )
-    return _blob_of(content.removeprefix(committed_text)) if content != committed_text else ""
+    return _blob_of(content.removeprefix(base)) if content != base else ""
 
 
 def _blob_of(text: bytes) -> str:

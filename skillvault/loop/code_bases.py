@@ -66,10 +66,8 @@ def ask_readable(
         try:
             return bases, question(bases.readable)
         except UnreadableCodeError as error:
-            readable_bases = [base for base in bases.readable if base.name != error.name]
-            bases = CodeBases(
-                readable_bases, [*bases.problems, _skipped_problem(error.name, str(error))]
-            )
+            readable = [base for base in bases.readable if base.name != error.name]
+            bases = CodeBases(readable, [*bases.problems, _skipped_problem(error.name, str(error))])
 
 
 def versions(run: Run) -> dict[str, str]:

@@ -136,28 +136,28 @@ class Uses:
     ) -> None:
         """Store the evidence of counted skills, or of all skills if the lifts are new."""
         if are_lifts_new:
-            stored_evidence = view.uses.evidence(Evidence)
+            stored = view.uses.evidence(Evidence)
             sums = view.uses.sums(Sums).values()
             lifts = estimate.estimate_lifts(sums, view.policy.effect)
         else:
             pairs = ((name, view.uses.evidence_of(name, Evidence)) for name in counts)
-            stored_evidence = {name: evidence for name, evidence in pairs if evidence}
+            stored = {name: evidence for name, evidence in pairs if evidence}
             lifts = {
                 (name, number): version.lift
-                for name, evidence in stored_evidence.items()
+                for name, evidence in stored.items()
                 for number, version in enumerate((*evidence.earlier, evidence))
                 if version.lift
             }
         changes: list[tuple[str, Evidence | None]] = []
         for name, evidence in {
-            **stored_evidence,
+            **stored,
             **{n: c.evidence for n, c in counts.items()},
         }.items():
             new_evidence = None
             if evidence.has_decisions:
                 own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]
                 new_evidence = verdict.with_lifts(evidence, own_lifts)
-            if name in counts or stored_evidence.get(name) != new_evidence:
+            if name in counts or stored.get(name) != new_evidence:
                 changes.append((name, new_evidence))
         view.uses.keep_evidence(changes, {name: c.last_outcome for name, c in counts.items()})
 

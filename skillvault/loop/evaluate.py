@@ -54,14 +54,10 @@ def step(run: Run) -> Iterator[Change]:
     for domain, batch in batches:
         for judgments in _judge_batch(run, domain, batch):
             paths = run.find_writable(judgment.evaluation for judgment in judgments)
-            writable_judgments = [j for j in judgments if layout.path_of(j.evaluation) in paths]
-            if writable_judgments:
-                evaluations = [judgment.evaluation for judgment in writable_judgments]
-                by_id = {
-                    answer.id: answer
-                    for judgment in writable_judgments
-                    for answer in judgment.answers
-                }
+            writable = [j for j in judgments if layout.path_of(j.evaluation) in paths]
+            if writable:
+                evaluations = [judgment.evaluation for judgment in writable]
+                by_id = {answer.id: answer for judgment in writable for answer in judgment.answers}
                 answers = [by_id[key] for key in sorted(by_id) if key not in run.view.answers]
                 yield evaluate.evaluation_change(domain, evaluations, run.judge.info, answers)
 
@@ -79,14 +75,14 @@ def count_over_quota(run: Run) -> int:
 def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outcome]]:
     """Return the batches (domain, outcomes) to judge, and the untrusted outcomes over the quota."""
     outcomes = find_unevaluated(run)
-    trusted_outcomes = [outcome for outcome in outcomes if outcome.trust == "local"]
-    untrusted_outcomes = sorted((o for o in outcomes if o.trust == "untrusted"), key=lambda o: o.id)
-    quota_left = quota.remaining_outcomes(run.view, run.now) if untrusted_outcomes else 0
+    trusted = [outcome for outcome in outcomes if outcome.trust == "local"]
+    untrusted = sorted((o for o in outcomes if o.trust == "untrusted"), key=lambda o: o.id)
+    quota_left = quota.remaining_outcomes(run.view, run.now) if untrusted else 0
     batches = [
-        *by_domain(trusted_outcomes).items(),
-        *by_domain(untrusted_outcomes[:quota_left]).items(),
+        *by_domain(trusted).items(),
+        *by_domain(untrusted[:quota_left]).items(),
     ]
-    return batches, untrusted_outcomes[quota_left:]
+    return batches, untrusted[quota_left:]
 
 
 def find_unevaluated(run: Run) -> list[Outcome]:
@@ -141,15 +137,11 @@ def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[li
     Outcomes for which the judge failed before come last, because it may fail again.
     """
     failures = _failed_items(run, 0)
-    new_outcomes = [outcome for outcome in batch if outcome.id not in failures]
-    failed_outcomes = sorted(
-        (o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts
-    )
+    untried = [outcome for outcome in batch if outcome.id not in failures]
+    failed = sorted((o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts)
     judgments: list[Judgment] = []
     refusals: list[UnavailableError] = []
-    for outcome, answer in chain(
-        _answers(run, domain, new_outcomes), _answers(run, domain, failed_outcomes)
-    ):
+    for outcome, answer in chain(_answers(run, domain, untried), _answers(run, domain, failed)):
         if isinstance(answer, Judgment):
             judgments.append(answer)
             if len(judgments) == INTAKE_BATCH:

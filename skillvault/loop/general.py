@@ -77,26 +77,20 @@ class SimilarFacts:
 
     def _load(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         facts = self._view.facts.get_many(fact_ids)
-        facts = {fact_id: fact for fact_id, fact in facts.items() if fact.trust == _TRUST}
+        facts = {key: fact for key, fact in facts.items() if fact.trust == _TRUST}
         superseded_ids = self._view.facts.superseded_ids(facts)
-        current = {
-            fact_id: fact for fact_id, fact in facts.items() if fact_id not in superseded_ids
-        }
-        makers = _makers_of(
-            self._view, [fact_id for fact_id in current if fact_id not in self._forms]
-        )
-        for fact_id, fact in current.items():
-            if fact_id not in self._forms:
-                self._forms[fact_id] = form_of(fact, makers.get(fact_id))
+        current = {key: fact for key, fact in facts.items() if key not in superseded_ids}
+        makers = _makers_of(self._view, [key for key in current if key not in self._forms])
+        for key, fact in current.items():
+            if key not in self._forms:
+                self._forms[key] = form_of(fact, makers.get(key))
         return current
 
 
 def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:
     makers = view.facts.makers(facts)
     outcomes = view.outcomes.get_many(set(makers.values()))
-    return {
-        fact: outcomes[outcome_id] for fact, outcome_id in makers.items() if outcome_id in outcomes
-    }
+    return {fact: outcomes[key] for fact, key in makers.items() if key in outcomes}
 
 
 def material_of_facts(run: Run, facts: Mapping[str, Fact]) -> PromotionMaterial:

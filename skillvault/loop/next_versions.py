@@ -197,33 +197,26 @@ def _changed_files(
     run: RunMaterial, name: str, files: Sequence[tuple[str, bytes]]
 ) -> tuple[tuple[str, bytes], ...]:
     """Return the files of a version that differ and that no person edited."""
-    current_contents = run.view.files.read([path for path, _ in files])
+    current = run.view.files.read([path for path, _ in files])
     commits = run.commits_of(Ref("skill", name), WRITERS)[-1:]
-    specs = {path: f"{commit.sha}:{path}" for path in current_contents for commit in commits}
+    specs = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
     contents = run.git.objects.read_files(list(specs.values()))
-    unedited_paths = {
-        path for path, spec in specs.items() if contents.get(spec) == current_contents[path]
-    }
+    unedited = {path for path, spec in specs.items() if contents.get(spec) == current[path]}
     return tuple(
         (path, data)
         for path, data in files
-        if current_contents.get(path) != data
-        and (path not in current_contents or path in unedited_paths)
+        if current.get(path) != data and (path not in current or path in unedited)
     )
 
 
 def _is_rejected(run: RunMaterial, change: Change, skill: Skill) -> bool:
     """Return True if a person rejected a version with this text, and report the rejection."""
     body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-    for rejected_skill in run.rejections().proposals:
-        is_version = rejected_skill.replaces == skill.name
-        if is_version and next_version.repeats_rejected(body, rejected_skill.body, skill.body):
-            target = f"skill:{rejected_skill.skill}"
-            run.rejected.append(
-                Rejection(
-                    target, rejected_skill.commit, rejected_skill.reason, rejected_skill.skill
-                )
-            )
+    for proposal in run.rejections().proposals:
+        is_version = proposal.replaces == skill.name
+        if is_version and next_version.repeats_rejected(body, proposal.body, skill.body):
+            target = f"skill:{proposal.skill}"
+            run.rejected.append(Rejection(target, proposal.commit, proposal.reason, proposal.skill))
             return True
     return False
 
@@ -354,16 +347,9 @@ def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
     After the revert, the version waits again.
     """
     if waiting := waiting_version(view, name):
-        commit, previous_commit = next(
-            _commits_into_proposed(git, view, waiting.name), (None, None)
-        )
-        if (
-            commit
-            and not commit.step
-            and previous_commit
-            and previous_commit.step == next_version.APPROVE
-        ):
-            return previous_commit.sha
+        commit, previous = next(_commits_into_proposed(git, view, waiting.name), (None, None))
+        if commit and not commit.step and previous and previous.step == next_version.APPROVE:
+            return previous.sha
     return None
 
 

@@ -204,9 +204,7 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patt
         skills_of = material.skills_of
         skills = derived_skills(run, set(skills_of.values()))
         old_ids = run.view.facts.superseded_ids(ids)
-        current = {
-            fact_id: fact for fact_id, fact in material.facts.items() if fact_id not in old_ids
-        }
+        current = {key: fact for key, fact in material.facts.items() if key not in old_ids}
         material = msgspec.structs.replace(material, facts=current)
         plan = pattern_rules.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
@@ -457,21 +455,19 @@ def keep_clusters(
     """
     clusters, pools = view.clusters, set[tuple[str, str]]()
     moved_rows = {
-        fact_id: row
-        for fact_id, row in new_rows.items()
-        if fact_id not in old_rows or _cluster_position(row) != _cluster_position(old_rows[fact_id])
+        key: row
+        for key, row in new_rows.items()
+        if key not in old_rows or _cluster_position(row) != _cluster_position(old_rows[key])
     }
-    for fact_id, row in old_rows.items():
-        if fact_id not in new_rows or fact_id in moved_rows:
-            clusters.drop_rows([fact_id])
-            if row.pool and row.seed == fact_id:
+    for key, row in old_rows.items():
+        if key not in new_rows or key in moved_rows:
+            clusters.drop_rows([key])
+            if row.pool and row.seed == key:
                 pools.add((row.domain, row.pool))
-    for fact_id, row in new_rows.items():
-        if fact_id not in moved_rows and row.skill != old_rows[fact_id].skill:
-            clusters.keep_rows([row._replace(seed=old_rows[fact_id].seed)])
-    fact_words = {
-        fact_id: _fact_words(fact) for fact_id, fact in view.facts.get_many(moved_rows).items()
-    }
+    for key, row in new_rows.items():
+        if key not in moved_rows and row.skill != old_rows[key].skill:
+            clusters.keep_rows([row._replace(seed=old_rows[key].seed)])
+    fact_words = {key: _fact_words(fact) for key, fact in view.facts.get_many(moved_rows).items()}
     for row in sorted(moved_rows.values(), key=lambda row: row.sort_key):
         seed = clusters.first_seed(row, fact_words[row.fact], threshold) if row.pool else None
         if row.pool and seed is None:

@@ -57,11 +57,9 @@ def choose_intake(
         inbox.quarantine.requeue_changed()
     names = inbox.names()
     excess_names = find_over_quota(view, inbox, names, now)
-    allowed_names = sorted(set(names).difference(excess_names))
+    allowed = sorted(set(names).difference(excess_names))
     settle_seconds = view.policy.record.settle_seconds
-    stable_names, young_names = inbox.wait_until_stable(
-        settle_seconds, patience, names=allowed_names
-    )
+    stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
     obstacles = {WRITING: young_names, **inbox.obstacles()}
     reason = file_wait_reason(view, excess_names, now) if excess_names else ""
     return Intake(stable_names, received_files, obstacles, reason)
@@ -99,17 +97,13 @@ def step(run: Run) -> Iterator[Change]:
             records.setdefault(ref, record)
             names.setdefault(ref, []).append(name)
     paths = run.find_writable(records.values())
-    writable_records = {
-        ref: record for ref, record in records.items() if layout.path_of(record) in paths
-    }
-    for domain in sorted({record.domain for record in writable_records.values()}):
-        refs = sorted(ref for ref, record in writable_records.items() if record.domain == domain)
+    writable = {ref: record for ref, record in records.items() if layout.path_of(record) in paths}
+    for domain in sorted({record.domain for record in writable.values()}):
+        refs = sorted(ref for ref, record in writable.items() if record.domain == domain)
         for start in range(0, len(refs), INTAKE_BATCH):
             batch = refs[start : start + INTAKE_BATCH]
             file_names = [name for ref in batch for name in names[ref]]
-            yield record_rules.record_change(
-                domain, [writable_records[ref] for ref in batch], file_names
-            )
+            yield record_rules.record_change(domain, [writable[ref] for ref in batch], file_names)
 
 
 def waiting(run: Run) -> int:

@@ -100,16 +100,14 @@ def read_rejected_skill(
     if rejection is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
     parent = f"{rejection.commit}^"
-    new_entries = {
+    entries = {
         path: entry
         for path, entry in store.git.history.diff_trees(parent, rejection.commit).items()
         if path.split("/")[1:2] == [name] or path.split("/")[0] not in layout.SHELVES
     }
-    lists = [path for path in new_entries if layout.links_owner(path)]
-    deleted_paths = [
-        path for path, entry in new_entries.items() if entry is None and path not in lists
-    ]
-    revisions = [f"{parent}:{path}" for path in deleted_paths]
+    lists = [path for path in entries if layout.links_owner(path)]
+    deleted = [path for path, entry in entries.items() if entry is None and path not in lists]
+    revisions = [f"{parent}:{path}" for path in deleted]
     revisions += [f"{commit}:{path}" for commit in (parent, rejection.commit) for path in lists]
     contents = store.git.objects.read_files(revisions)
     links: list[Link] = []
@@ -117,7 +115,7 @@ def read_rejected_skill(
         old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, rejection.commit))
         links += _removed_links(store.head(), path, old_data, new_data)
     links = [link for link in links if link.target.kind != "skill" or link.target.id == name]
-    return rejection, {path: contents[f"{parent}:{path}"] for path in deleted_paths}, links
+    return rejection, {path: contents[f"{parent}:{path}"] for path in deleted}, links
 
 
 def _removed_links(view: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:

@@ -184,29 +184,27 @@ def _outcome_materials(
     Only the first failure without a score makes a warning, so the order of outcomes matters.
     """
     evaluated_ids = [outcome.id for outcome in history if outcome.evaluated]
-    previous_ids = dict(zip(evaluated_ids[1:], evaluated_ids, strict=False))
-    outcomes = run.view.outcomes.get_many(
-        {*ids, *(previous_ids[n] for n in ids if n in previous_ids)}
-    )
+    previous = dict(zip(evaluated_ids[1:], evaluated_ids, strict=False))
+    outcomes = run.view.outcomes.get_many({*ids, *(previous[n] for n in ids if n in previous)})
     evaluations = run.view.evaluations.get_many(ids)
     tasks = run.view.recommendations.tasks(outcomes.values())
-    refs = [Ref("evaluation", outcome_id) for outcome_id in evaluated_ids]
+    refs = [Ref("evaluation", key) for key in evaluated_ids]
     skills, rejections = _skills_of_outcomes(run, refs), _rejections_of_outcomes(run, refs)
     warning = next((s.name for s in skills.values() if s.kind == "warning"), None)
     warnings = (r for r in rejections.values() if r.target.startswith("skill:warning-"))
     warning_rejection = next(warnings, None)
-    for outcome_id in evaluated_ids:
-        if outcome_id not in ids or outcome_id not in outcomes or outcome_id not in evaluations:
+    for key in evaluated_ids:
+        if key not in ids or key not in outcomes or key not in evaluations:
             continue
-        outcome = outcomes[outcome_id]
+        outcome = outcomes[key]
         material = OutcomeMaterial(
             outcome=outcome,
-            evaluation=evaluations[outcome_id],
-            previous=outcomes.get(previous_ids.get(outcome_id, "")),
-            task=tasks.get(outcome_id, ""),
-            skill=skills.get(outcome_id),
+            evaluation=evaluations[key],
+            previous=outcomes.get(previous.get(key, "")),
+            task=tasks.get(key, ""),
+            skill=skills.get(key),
             warning=warning,
-            rejection=rejections.get(outcome_id)
+            rejection=rejections.get(key)
             or (warning_rejection if outcome.ungraded_failure else None),
         )
         yield material

@@ -114,10 +114,8 @@ class CodeEvidence(Struct, frozen=True):
     @property
     def file_list(self) -> str:
         """The names of the first files, and the number of the others."""
-        omitted_count = len(self.files) - _MAX_NAMES
-        return ", ".join(self.files[:_MAX_NAMES]) + (
-            f" (+{omitted_count} more)" if omitted_count > 0 else ""
-        )
+        count = len(self.files) - _MAX_NAMES
+        return ", ".join(self.files[:_MAX_NAMES]) + (f" (+{count} more)" if count > 0 else "")
 
 
 def rate_confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:

@@ -102,16 +102,16 @@ class TierChange(Struct, frozen=True):
 
 def promote(
     tiers: Tiers,
-    ready_rules: Sequence[WrittenRule],
+    ready: Sequence[WrittenRule],
     support: Mapping[str, CodeSupport],
     now: datetime,
 ) -> TierChange:
     """Move `ready` rules to the patterns; give patterns with the same key the new evidence."""
-    if not ready_rules:
+    if not ready:
         return TierChange(tiers)
-    rules, patterns = {rule.key: rule for rule in ready_rules}, tiers.expertise.patterns
+    rules, patterns = {rule.key: rule for rule in ready}, tiers.expertise.patterns
     new_keys = rules.keys() - {pattern.key for pattern in patterns}
-    new_rules = [rule for rule in ready_rules if rule.key in new_keys]
+    new_rules = [rule for rule in ready if rule.key in new_keys]
     at = _format_time(now)
     patterns += tuple(LearnedPattern(pattern=rule.text, promoted_at=at) for rule in new_rules)
     promoted_patterns = tuple(

@@ -283,13 +283,9 @@ def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
             complement = column.recorded & ~column.truth
             columns += [column, column._replace(rule=column.opposite or (), truth=complement)]
     counts = ((float(column.truth.sum()), column) for column in columns)
-    pairable_columns = [
-        (n, c) for n, c in counts if _MIN_OF_PAIR <= n <= len(outcomes) - _MIN_OUTCOMES
-    ]
-    pairable_columns.sort(
-        key=lambda pair: (abs(pair[0] - len(outcomes) / 2), generality(pair[1].rule))
-    )
-    nearest = [column for _, column in pairable_columns[:_MAX_PAIRED]]
+    choices = [(n, c) for n, c in counts if _MIN_OF_PAIR <= n <= len(outcomes) - _MIN_OUTCOMES]
+    choices.sort(key=lambda pair: (abs(pair[0] - len(outcomes) / 2), generality(pair[1].rule)))
+    nearest = [column for _, column in choices[:_MAX_PAIRED]]
     return sorted(nearest, key=lambda column: generality(column.rule))
 
 

@@ -129,24 +129,20 @@ def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
 def _tries_of(outcomes: Sequence[Outcome], settings: EvaluatePolicy) -> _Tries | None:
     """Return the latest episodes, or None if there are too few or all have the same result."""
     by_id = {outcome.id: outcome for outcome in outcomes}
-    recent_outcomes = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
-    recent_outcomes = [outcome for outcome in recent_outcomes if outcome.result.status != "neutral"]
-    is_failure = np.array([outcome.result.status == "failure" for outcome in recent_outcomes])
-    if len(recent_outcomes) < _MIN_EPISODES or is_failure.all() or not is_failure.any():
+    runs = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
+    runs = [outcome for outcome in runs if outcome.result.status != "neutral"]
+    is_failure = np.array([outcome.result.status == "failure" for outcome in runs])
+    if len(runs) < _MIN_EPISODES or is_failure.all() or not is_failure.any():
         return None
-    episodes = number_names(episodes_of(recent_outcomes, settings.episode_minutes))
+    episodes = number_names(episodes_of(runs, settings.episode_minutes))
     first_places = np.unique(episodes, return_index=True)[1]
     if len(first_places) < _MIN_EPISODES:
         return None
     votes = np.bincount(episodes, is_failure) / np.bincount(episodes)
-    strata = strata_of(
-        [tuple(map(recent_outcomes[i].context.get, FRAME_KEYS)) for i in first_places]
-    )
-    sessions = number_names([outcome.session for outcome in recent_outcomes])
+    strata = strata_of([tuple(map(runs[i].context.get, FRAME_KEYS)) for i in first_places])
+    sessions = number_names([outcome.session for outcome in runs])
     seed = sha256("\n".join(sorted(by_id)).encode()).digest()
-    decisions = Decisions(
-        recent_outcomes, {_RESULT: is_failure}, strata[episodes], episodes, sessions
-    )
+    decisions = Decisions(runs, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
     return _Tries(decisions, votes, strata, sessions[first_places], seed)
 
 
@@ -165,12 +161,12 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     truth = is_testable & (2 * met_counts > recorded_counts)
     hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _MIN_SIDE) & (counts >= _MIN_EPISODES)
-    chosen_cuts = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
+    rows = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
     return _Cuts(
-        [columns[i] for i in chosen_cuts],
-        keys[chosen_cuts],
-        truth[chosen_cuts],
-        is_testable[chosen_cuts],
+        [columns[i] for i in rows],
+        keys[rows],
+        truth[rows],
+        is_testable[rows],
     )
 
 
@@ -307,14 +303,12 @@ def _arrangements(tries: _Tries) -> Floats:
         return votes[_shuffles(members, len(votes), tries.seed)]
     rows = votes[None]
     for indices, count in zip(members, counts, strict=True):
-        free_places = np.repeat(indices[None], len(rows), axis=0)
+        places = np.repeat(indices[None], len(rows), axis=0)
         for value, number in sorted(count.items()):
-            choices, rest_places = _choices(free_places.shape[1], number)
+            choices, rest_places = _choices(places.shape[1], number)
             rows = np.repeat(rows, len(choices), axis=0)
-            np.put_along_axis(
-                rows, free_places[:, choices].reshape(len(rows), number), value, axis=1
-            )
-            free_places = free_places[:, rest_places].reshape(len(rows), rest_places.shape[1])
+            np.put_along_axis(rows, places[:, choices].reshape(len(rows), number), value, axis=1)
+            places = places[:, rest_places].reshape(len(rows), rest_places.shape[1])
     first = int((rows == votes).all(axis=1).argmax())
     rows[[0, first]] = rows[[first, 0]]
     return rows

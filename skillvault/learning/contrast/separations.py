@@ -260,21 +260,18 @@ def _source(condition: Condition) -> tuple[str, str]:
 
 
 def _adds_information(
-    candidate: RuleCandidate, accepted_rules: Sequence[RuleCandidate], decisions: Decisions
+    candidate: RuleCandidate, rules: Sequence[RuleCandidate], decisions: Decisions
 ) -> bool:
     """Return True if a rule explains more than the accepted rules and more than its sessions."""
     strata = decisions.agents
-    for rule in accepted_rules:
+    for rule in rules:
         strata = renumber(strata * 2 + rule.truth)
     truth, recorded, result = candidate.truth, candidate.recorded, candidate.result
     by_session = decisions._replace(episodes=decisions.sessions)
     session_z = effect_of(truth, recorded, result, by_session).z
     if candidate.z <= _MIN_Z or session_z <= _session_threshold(candidate, decisions):
         return False
-    return (
-        not accepted_rules
-        or effect_of(truth, recorded, result, decisions, strata=strata).z > _MIN_Z
-    )
+    return not rules or effect_of(truth, recorded, result, decisions, strata=strata).z > _MIN_Z
 
 
 def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:

@@ -55,22 +55,22 @@ class Overlaps:
 
     def of(self, session: Session) -> dict[str, Overlap]:
         """Return the overlap with each other session that shares a statement, by session id."""
-        shared_forms: dict[str, set[int]] = defaultdict(set)
+        matches: dict[str, set[int]] = defaultdict(set)
         numbers: dict[str, set[int]] = defaultdict(set)
         forms = _forms_of(session)
         for index, form in enumerate(forms):
             for number in self._forms.same(form):
-                shared_forms[self._holders[number]].add(index)
+                matches[self._holders[number]].add(index)
                 numbers[self._holders[number]].add(number)
         return {
-            session_id: Overlap(
-                len(shared_forms[session_id]),
+            key: Overlap(
+                len(matches[key]),
                 len(forms),
-                len(numbers[session_id]),
-                self._counts[session_id],
+                len(numbers[key]),
+                self._counts[key],
             )
-            for session_id in sorted(shared_forms)
-            if session_id != session.id
+            for key in sorted(matches)
+            if key != session.id
         }
 
 

@@ -216,13 +216,12 @@ def detected_uses(
 ) -> list[DetectedUse]:
     """Return the skills that a decision applied, overruled, was shown, or was not shown.
 
-    `answers` are the recommendations for the decision, `ends` the claims of its trusted outcomes.
+    `receipts` has the recommendations for the decision, `claims` the claims of its outcomes.
     `names` is the result of `index_by_word` for all skills. A held-out skill that the decision
     mentions counts as shown, because the agent has read it elsewhere.
     """
-    receipts = decision_outcomes.select_receipts(
-        decision_outcomes.claim_of(outcome), receipts, claims
-    )
+    claim = decision_outcomes.claim_of(outcome)
+    receipts = decision_outcomes.select_receipts(claim, receipts, claims)
     texts = {skill.skill: read_text(skill.skill, skill.blob) for r in receipts for skill in r.shown}
     held_out_names = {skill.skill for r in receipts for skill in r.held_out} - texts.keys()
     titles = aliases.aliases_of(receipts, lambda name, _: aliases.title_of(texts[name]))
@@ -333,16 +332,14 @@ def _row(skill: str, **values: Any) -> dict[str, Any]:
 
 def _skill_part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
     """Return how a decision used a skill; `contributed_to_success` is None if it is pending."""
-    is_applied, is_overruled = (use.applied, use.overruled) if use else (False, False)
+    applied, overruled = (use.applied, use.overruled) if use else (False, False)
     detection = NO_USE
-    if use and (is_applied or is_overruled):
+    if use and (applied or overruled):
         detection = Detection(use.match, use.confidence, use.quote)
     return {
         "read": bool(row["held_out"] and use and use.offer == "shown"),
-        "applied": is_applied,
-        "overruled": is_overruled,
+        "applied": applied,
+        "overruled": overruled,
         **msgspec.structs.asdict(detection),
-        "contributed_to_success": None
-        if status == "pending"
-        else is_applied and status == "success",
+        "contributed_to_success": None if status == "pending" else applied and status == "success",
     }

@@ -79,8 +79,8 @@ def domain_effects(
         solutions = _pool_choosing(solutions, indices, slopes)
         rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
         solutions = _pool_bases(solutions, rates)
-    for sums, system, solution in zip(domains, systems, solutions, strict=True):
-        yield from _effects(sums, system, solution, policy)
+    for sums, system, fit in zip(domains, systems, solutions, strict=True):
+        yield from _effects(sums, system, fit, policy)
 
 
 def _pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
@@ -88,14 +88,12 @@ def _pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[
     mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
     for _ in range(_POOL_ROUNDS):
         expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
-        updates = [
-            _update_belief(solution, 0, _BASE_PRIOR, expected, size=1) for solution in solutions
-        ]
+        updates = [_update_belief(fit, 0, _BASE_PRIOR, expected, size=1) for fit in solutions]
         mean_rate = sum(float(base.mean[0]) for base in updates) / len(updates)
         squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in updates)
         spread = (sum(squares) + _BASE_SPREAD**2) / (len(updates) + 1)
     expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
-    return [_update_belief(solution, 0, _BASE_PRIOR, expected) for solution in solutions]
+    return [_update_belief(fit, 0, _BASE_PRIOR, expected) for fit in solutions]
 
 
 def _pool_choosing(
@@ -111,16 +109,14 @@ def _pool_choosing(
     estimates = [_domain_estimate(*domain, prior) for domain in domains]
     spread = max(_CHOICE_DIFFERENCE**2, _domain_spread(estimates))
     weights = [1 / (estimate.variance + spread) for estimate in estimates]
-    weighted_means = [
-        weight * estimate.mean for weight, estimate in zip(weights, estimates, strict=True)
-    ]
-    total, weighted_sum = sum(weights) + 1 / prior.variance, sum(weighted_means)
+    terms = [weight * estimate.mean for weight, estimate in zip(weights, estimates, strict=True)]
+    total, term_sum = sum(weights) + 1 / prior.variance, sum(terms)
     updated_solutions: list[Posterior] = []
-    for i, (solution, index, unit) in enumerate(domains):
+    for i, (fit, index, unit) in enumerate(domains):
         precision = total - weights[i]
-        belief = Belief((weighted_sum - weighted_means[i]) / precision, spread + 1 / precision)
+        belief = Belief((term_sum - terms[i]) / precision, spread + 1 / precision)
         old_belief, new_belief = _scale_belief(unit, prior), _scale_belief(unit, belief)
-        updated_solutions.append(_update_belief(solution, index, old_belief, new_belief))
+        updated_solutions.append(_update_belief(fit, index, old_belief, new_belief))
     return updated_solutions
 
 
@@ -128,9 +124,9 @@ def _scale_belief(unit: float, belief: Belief) -> Belief:
     return Belief(unit * belief.mean, unit**2 * belief.variance)
 
 
-def _domain_estimate(solution: Posterior, index: int, unit: float, prior: Belief) -> Belief:
+def _domain_estimate(fit: Posterior, index: int, unit: float, prior: Belief) -> Belief:
     """Return what one domain says about an unknown, without the prior and divided by `unit`."""
-    mean, variance = solution.mean[index] / unit, solution.covariance[index, index] / unit**2
+    mean, variance = fit.mean[index] / unit, fit.covariance[index, index] / unit**2
     precision = max(_MIN_PRECISION, float(1 / variance - 1 / prior.variance))
     weighted_mean = float(mean / variance - prior.mean / prior.variance)
     return Belief(weighted_mean / precision, 1 / precision)
@@ -147,7 +143,7 @@ def _domain_spread(estimates: Sequence[Belief]) -> float:
 
 
 def _update_belief(
-    solution: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
+    fit: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
 ) -> Posterior:
     """Replace the prior of one unknown by `belief`; return the first `size` unknowns.
 
@@ -155,10 +151,10 @@ def _update_belief(
     """
     precision = 1 / belief.variance - 1 / prior.variance
     mean_change = belief.mean / belief.variance - prior.mean / prior.variance
-    row = solution.covariance[index, :size]
-    share = row / (1 + precision * solution.covariance[index, index])
-    mean = solution.mean[:size] + share * (mean_change - precision * solution.mean[index])
-    return Posterior(mean, solution.covariance[:size, :size] - precision * np.outer(share, row))
+    row = fit.covariance[index, :size]
+    share = row / (1 + precision * fit.covariance[index, index])
+    mean = fit.mean[:size] + share * (mean_change - precision * fit.mean[index])
+    return Posterior(mean, fit.covariance[:size, :size] - precision * np.outer(share, row))
 
 
 def system_of(sums: Sums) -> System:
@@ -307,27 +303,25 @@ def _build_equations(system: System, precision: Floats) -> tuple[Floats, Floats]
 
 
 def _effects(
-    sums: Sums, domain: System, solution: Posterior, policy: EffectPolicy
+    sums: Sums, domain: System, fit: Posterior, policy: EffectPolicy
 ) -> Iterator[tuple[Column, DomainEffect]]:
     """Yield each column with its effect; the base is the mean over the column's decisions."""
     totals, base_sums = np.zeros(len(sums.columns)), np.zeros(len(sums.columns))
-    for group, base in base_rates(sums, domain, solution.mean):
+    for group, base in base_rates(sums, domain, fit.mean):
         for i, weight in group.weights.items():
             if weight > 0 and i < len(totals):
                 totals[i] += weight
                 base_sums[i] += weight * base
     for i, column in enumerate(sums.columns):
-        mean, variance = _shrink(solution, i + 1, sums.shared[i], policy)
-        base = float(base_sums[i] / totals[i] if totals[i] else solution.mean[0])
+        mean, variance = _shrink(fit, i + 1, sums.shared[i], policy)
+        base = float(base_sums[i] / totals[i] if totals[i] else fit.mean[0])
         recent_values = sums.latest[i], sums.changed[i]
         yield column, DomainEffect(mean, variance, base, float(totals[i]), *recent_values)
 
 
-def _shrink(
-    solution: Posterior, index: int, growth: float, policy: EffectPolicy
-) -> tuple[float, float]:
+def _shrink(fit: Posterior, index: int, growth: float, policy: EffectPolicy) -> tuple[float, float]:
     """Return the mean and variance of an effect after its variance grew by a factor."""
-    mean, variance = float(solution.mean[index]), float(solution.covariance[index, index])
+    mean, variance = float(fit.mean[index]), float(fit.covariance[index, index])
     prior_precision = 1 / policy.scale**2
     precision = prior_precision + max(0.0, 1 / variance - prior_precision) / growth
     return mean / variance / growth / precision, 1 / precision

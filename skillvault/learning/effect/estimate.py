@@ -52,8 +52,8 @@ class _Entries(NamedTuple):
     episodes: Ints
     decisions: Ints
     columns: Ints
-    use_weights: Floats
-    offer_weights: Floats
+    uses: Floats
+    offers: Floats
 
 
 def recount_after(count: int) -> int:
@@ -77,13 +77,13 @@ def add_up(
     """
     by_entry = _by_entry(observations, version_starts)
     use_counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
-    last_versions = {skill: len(version_starts.get(skill, ())) for _, (skill, _) in by_entry}
-    skills = sorted(
-        last_versions, key=lambda name: (-use_counts.get((name, last_versions[name]), 0), name)
-    )[:_MAX_SKILLS]
+    latest = {skill: len(version_starts.get(skill, ())) for _, (skill, _) in by_entry}
+    skills = sorted(latest, key=lambda name: (-use_counts.get((name, latest[name]), 0), name))[
+        :_MAX_SKILLS
+    ]
     # Each version gets a column, because the effect of an old text informs the next one.
     columns = tuple(
-        (name, version) for name in sorted(skills) for version in range(last_versions[name] + 1)
+        (name, version) for name in sorted(skills) for version in range(latest[name] + 1)
     )
     groups = sorted(totals)
     entries = _entries(by_entry, columns, groups)
@@ -154,8 +154,8 @@ def _entries(
         episodes=np.array([episode_index[name] for name in episode_names], np.intp),
         decisions=decisions[order],
         columns=column_numbers[order],
-        use_weights=uses[order],
-        offer_weights=offers[order],
+        uses=uses[order],
+        offers=offers[order],
     )
 
 
@@ -169,7 +169,7 @@ def _sum_entries(
     pair_codes = np.minimum(firsts, seconds) * size + np.maximum(firsts, seconds)
     codes, weights = _sum_by_code(pair_codes, values)
     indices = np.concatenate([entries.columns, entries.columns + len(columns)])
-    values = np.concatenate([entries.use_weights, entries.offer_weights])
+    values = np.concatenate([entries.uses, entries.offers])
     decisions = np.concatenate([entries.decisions, entries.decisions])
     success_weights = np.bincount(indices, values * entries.successes[decisions], minlength=size)
     group_codes, group_weights = _sum_by_code(entries.groups[decisions] * size + indices, values)
@@ -191,8 +191,8 @@ def _sum_entries(
 def _products(entries: _Entries, count: int) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Yield (column, column, product) for each pair of entries of one decision."""
     parts = (
-        (entries.columns, entries.use_weights),
-        (entries.columns + count, entries.offer_weights),
+        (entries.columns, entries.uses),
+        (entries.columns + count, entries.offers),
     )
     for (i, x), (j, y) in combinations_with_replacement(parts, 2):
         yield i, j, x * y
@@ -217,13 +217,11 @@ def _add_error_sums(sums: Sums, entries: _Entries, policy: EffectPolicy) -> Sums
     precision = equations.precision_of(sums.columns, policy, system.slope)
     mean = equations.solve_mean(system, precision)
     effects, choosing = equations.split_effects(mean, count)
-    choice = entries.use_weights - equations.shares(sums)[entries.columns] * entries.offer_weights
-    explained_parts = (
-        entries.use_weights * effects[entries.columns] + choice * choosing[entries.columns]
-    )
+    choice = entries.uses - equations.shares(sums)[entries.columns] * entries.offers
+    parts = entries.uses * effects[entries.columns] + choice * choosing[entries.columns]
     rates = np.array([base for _, base in equations.base_rates(sums, system, mean)])
     errors = entries.successes - rates[entries.groups]
-    errors -= np.bincount(entries.decisions, explained_parts, minlength=len(errors))
+    errors -= np.bincount(entries.decisions, parts, minlength=len(errors))
     growth, correlation = np.ones(count), _episode_correlation(errors, entries.episodes)
     if correlation:  # else the covariance is not needed, which is costly
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
@@ -235,10 +233,8 @@ def _add_error_sums(sums: Sums, entries: _Entries, policy: EffectPolicy) -> Sums
     squares = float(errors @ errors) + _GUESS_WEIGHT * system.noise
     noise = max(equations.MIN_NOISE, squares / (degrees + _GUESS_WEIGHT))
     latest = _recent_effects(entries, errors, effects, noise * growth, times=policy.latest)
-    recent_effects, changes = zip(*latest, strict=True) if count else ((), ())
-    return replace(
-        sums, shared=tuple(growth.tolist()), latest=recent_effects, changed=changes, noise=noise
-    )
+    recent, changes = zip(*latest, strict=True) if count else ((), ())
+    return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changes, noise=noise)
 
 
 def _episode_factors(
@@ -253,7 +249,7 @@ def _episode_factors(
     count = gains.shape[1]
     window = slice(max(0, len(entries.columns) - _MAX_PRODUCTS // count), None)
     column, z = entries.columns[window], choice[window, None]
-    influence = entries.use_weights[window, None] * gains[1 + column] + z * gains[count + 1]
+    influence = entries.uses[window, None] * gains[1 + column] + z * gains[count + 1]
     if len(gains) > count + 2:
         influence += z * gains[count + 2 + column]
     decisions, starts = np.unique(entries.decisions[window], return_index=True)
@@ -290,7 +286,7 @@ def _recent_effects(
     starts = np.searchsorted(entries.columns[order], np.arange(len(effects) + 1))
     for i, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
         rows = order[starts[i] : starts[i + 1]]
-        decisions, applied = entries.decisions[rows], entries.use_weights[rows]
+        decisions, applied = entries.decisions[rows], entries.uses[rows]
         uses = decisions[applied > UNSEEN]
         trace = _Trace(decisions, applied, errors, error_sums, float(variance))
         latest_effect, change = (0.0, 0.0), 0.0
@@ -361,7 +357,5 @@ def _pool_effects(parts: Sequence[DomainEffect], policy: EffectPolicy) -> Lift:
     effect = sum(weight * effect for weight, effect in latest_effects) / latest_precision
     # The latest applications are never surer than all of them.
     latest_precision = min(latest_precision, precision - prior_precision)
-    pooled_precision = prior_precision + latest_precision
-    return replace(
-        lift, latest=Effect(effect * latest_precision / pooled_precision, pooled_precision**-0.5)
-    )
+    pooled = prior_precision + latest_precision
+    return replace(lift, latest=Effect(effect * latest_precision / pooled, pooled**-0.5))

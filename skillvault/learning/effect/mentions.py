@@ -210,11 +210,8 @@ def _has_cue(span: _Span, text: str) -> bool:
     tail = text[span.end : span.end + _CUE_DISTANCE]
     if head[-1:] in _QUOTES and tail[:1] in _QUOTES and head and tail:
         return True
-    if (
-        span.is_handle
-        and _HANDLE_LEAD.search(head)
-        and (_HANDLE_VERB.match(tail) or "]" in head[-3:])
-    ):
+    is_before_verb = _HANDLE_VERB.match(tail) or "]" in head[-3:]
+    if span.is_handle and _HANDLE_LEAD.search(head) and is_before_verb:
         return True
     sentence = " ".join(f"{head}{X}{tail}".lower().translate(_NO_QUOTES).split())
     return any(cue.search(sentence) for cue in _NAME_CUES)

@@ -301,9 +301,8 @@ def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
         return NextStatus("proven", f"It helps: {numbers}.")
     if status == "proven":
         # A skill that a person called proven stays so until there is evidence.
-        is_unused = not evidence.times_applied
         return NextStatus(
-            "proven" if is_unused else "testing", f"It is no longer proven: {numbers}."
+            "testing" if evidence.times_applied else "proven", f"It is no longer proven: {numbers}."
         )
     return NextStatus("testing", f"Nothing is decided: {numbers}.")
 

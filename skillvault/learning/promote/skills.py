@@ -87,20 +87,18 @@ def plan_patterns(
     `skills` has the skills in skills/ and proposed/, and those that this step archived.
     """
     patterns: list[Pattern] = []
-    rejected_pairs: set[tuple[Rejection, str]] = set()  # with the facts that they concern
+    rejected: set[tuple[Rejection, str]] = set()  # with the facts that they concern
     live_names: set[str] = set()  # the skills that stay
     for pattern, is_owner in _find_patterns(material, policy):
-        facts, fact_ids = pattern.facts, [fact.id for fact in pattern.facts]
+        facts, ids = pattern.facts, [fact.id for fact in pattern.facts]
         is_weighed_warning = pattern.digest and pattern.kind == "warning"
-        if is_weighed_warning and material.counts.is_of_one_subject(fact_ids):
+        if is_weighed_warning and material.counts.is_of_one_subject(ids):
             continue  # the warning about the subject says the same
         expiry, clock = _expiry(pattern, policy), material.clock(facts[0].domain)
         is_expired = expiry and clock and expiry < clock
         if pattern.skill is None:
             rejections = [r for fact in facts if (r := _skill_rejection(fact, material))]
-            rejected_pairs.update(
-                (rejection, fact_id) for rejection in rejections for fact_id in fact_ids
-            )
+            rejected.update((rejection, key) for rejection in rejections for key in ids)
             patterns += [] if rejections or is_expired else [pattern]
             continue
         live_names.add(pattern.skill)
@@ -108,9 +106,7 @@ def plan_patterns(
         if skill is None or is_expired or not is_owner:
             continue
         link_rejections = {f: link_rejection(f, skill.name, material) for f in pattern.new_facts}
-        rejected_pairs.update(
-            (r, fact_id) for r in filter(None, link_rejections.values()) for fact_id in fact_ids
-        )
+        rejected.update((r, key) for r in filter(None, link_rejections.values()) for key in ids)
         new_facts = tuple(fact for fact, rejection in link_rejections.items() if not rejection)
         is_waiting = (skill.status, skill.trust, skill.origin) == _WAITING
         is_admitted = pattern.is_independent and is_waiting and policy.generate.gate != "always"
@@ -119,9 +115,9 @@ def plan_patterns(
             patterns.append(replace(pattern, new_facts=new_facts, is_admitted=is_admitted))
     return Patterns(
         due=tuple(patterns),
-        rejected=tuple(sorted({rejection for rejection, _ in rejected_pairs})),
+        rejected=tuple(sorted({rejection for rejection, _ in rejected})),
         leaving=_unsupported_skills(material, skills, live_names),
-        refused=frozenset(fact for _, fact in rejected_pairs),
+        refused=frozenset(fact for _, fact in rejected),
     )
 
 

@@ -400,10 +400,8 @@ class Support:
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
         """Return the reason for a fact: the first verdict that met the gate, or else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
-        qualified_evaluations = (
-            e for e in evaluations if not find_unmet(e, self._material, self._policy)
-        )
-        evaluation = next(qualified_evaluations, None)
+        qualified = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
+        evaluation = next(qualified, None)
         if evaluation is None:
             return f"Said by {_describe_runs(supporters)}; {pluralize(against, 'run')} against it."
         verdict = "good" if evaluation.was_good_decision else "bad"

@@ -230,65 +230,51 @@ def recommend(
     weighing = Weighing(query.context, settings, read_text, scores)
     pins = pin_places(query)
     request = _Request(query, rules, pins, weighing, read_text, background or Background())
-    live_candidates = _select_candidates(candidates, query, pins)
-    doubtful_candidates = [
-        c for c in live_candidates if c.name not in pins and not _is_qualified(c, rules)
-    ]
-    doubtful_names = {c.name for c in doubtful_candidates}
-    unasked_names = {
-        c.name for c in live_candidates if c.seed and not _is_requested(c, query, pins)
-    }
-    is_eligible = _eligibility_test(request, unasked_names)
-    eligible_contenders: list[_Contender] = []
-    irrelevant_contenders: list[_Contender] = []
-    qualified_candidates = (c for c in live_candidates if c.name not in doubtful_names)
-    matching_candidates, unmatched_candidates = _split_by_match(qualified_candidates, request)
-    for contender in (_score(c, request) for c in matching_candidates):
-        (eligible_contenders if is_eligible(contender) else irrelevant_contenders).append(contender)
+    pool = _select_candidates(candidates, query, pins)
+    doubtful = [c for c in pool if c.name not in pins and not _is_qualified(c, rules)]
+    doubtful_names = {c.name for c in doubtful}
+    excluded = {c.name for c in pool if c.seed and not _is_requested(c, query, pins)}
+    is_eligible = _eligibility_test(request, excluded)
+    eligible: list[_Contender] = []
+    irrelevant: list[_Contender] = []
+    qualified = (c for c in pool if c.name not in doubtful_names)
+    matching, unmatched = _split_by_match(qualified, request)
+    for contender in (_score(c, request) for c in matching):
+        (eligible if is_eligible(contender) else irrelevant).append(contender)
     doubtful_contenders = (
         _score(c, request)
-        for c in doubtful_candidates
+        for c in doubtful
         if next_status(c.status, c.evidence, rules).status != "retired"
     )
-    order, explored_candidate = _explore(
-        eligible_contenders, filter(is_eligible, doubtful_contenders), request
-    )
-    weak_candidates = [c for c in doubtful_candidates if c is not explored_candidate]
+    order, newcomer = _explore(eligible, filter(is_eligible, doubtful_contenders), request)
+    weak = [c for c in doubtful if c is not newcomer]
     if weighing.has_task:  # an irrelevant skill is left out for its relevance, not its effect
-        weak_contenders = [_score(c, request) for c in weak_candidates]
-        irrelevant_contenders += (
-            contender for contender in weak_contenders if not is_eligible(contender)
-        )
-        weak_candidates = [
-            contender.candidate for contender in weak_contenders if is_eligible(contender)
-        ]
+        weak_contenders = [_score(c, request) for c in weak]
+        irrelevant += (contender for contender in weak_contenders if not is_eligible(contender))
+        weak = [contender.candidate for contender in weak_contenders if is_eligible(contender)]
     served_skills, facts, withheld = _choose(order, request)
-    names = {candidate.name for candidate in live_candidates}
+    names = {candidate.name for candidate in pool}
     unknown_pins = [pin for pin in pins if pin not in names]
     cap = f"at most {_limit(request)} are shown"
     left_out = chain(
         (WithheldSkill(p, "unknown-pin", "no live skill has this name") for p in unknown_pins),
         withheld,
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
-        _withhold_irrelevant(irrelevant_contenders, request),
+        _withhold_irrelevant(irrelevant, request),
         # Skills without a word of the task are scored only if the answer names them.
-        _withhold_irrelevant((_score(c, request) for c in unmatched_candidates), request),
-        (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak_candidates),
+        _withhold_irrelevant((_score(c, request) for c in unmatched), request),
+        (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
-    irrelevant_names = {c.name for c in irrelevant_contenders} | {
-        c.name for c in unmatched_candidates
-    }
-    offered_candidates = [
-        candidate for candidate in live_candidates if candidate.name not in unasked_names
-    ]
+    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in unmatched}
+    offered = [candidate for candidate in pool if candidate.name not in excluded]
     return Selection(
         domain=query.domain,
         decision=query.decision,
         recommended=served_skills,
         withheld=list(left_out if query.explain else islice(left_out, MAX_NEXT)),
-        total_considered=sum(c.domain in (query.domain, None) for c in offered_candidates),
-        excluded_low_effectiveness=len(weak_candidates),
-        excluded_low_relevance=len(irrelevant_names - unasked_names),
+        total_considered=sum(c.domain in (query.domain, None) for c in offered),
+        excluded_low_effectiveness=len(weak),
+        excluded_low_relevance=len(irrelevant_names - excluded),
         over_budget=sum(skill.reason == "budget" for skill in withheld),
         facts=facts,
     )
@@ -296,16 +282,14 @@ def recommend(
 
 def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
     """Return the skills to serve without a task: pinned skills, then the most helpful first."""
-    offered_candidates = (c for c in candidates if not c.seed or c.status == "pinned")
-    live_candidates = [
-        c for c in offered_candidates if c.status not in NOT_LIVE and _is_qualified(c, rules)
-    ]
+    offered = (c for c in candidates if not c.seed or c.status == "pinned")
+    pool = [c for c in offered if c.status not in NOT_LIVE and _is_qualified(c, rules)]
 
     def effect_order(candidate: Candidate) -> tuple[bool, float, str]:
         gain = sum(_gains(candidate, None, rules).values()) if _may_gain(candidate) else 0.0
         return candidate.status != "pinned", -gain, candidate.name
 
-    return sorted(live_candidates, key=effect_order)
+    return sorted(pool, key=effect_order)
 
 
 def empty_selection(query: Query, near_domain: str) -> Selection:
@@ -352,30 +336,26 @@ def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -
     return has_label and _has_label(candidate, query)
 
 
-def _eligibility_test(
-    request: _Request, unasked_names: Collection[str]
-) -> Callable[[_Contender], bool]:
+def _eligibility_test(request: _Request, excluded: Collection[str]) -> Callable[[_Contender], bool]:
     """Return a test if a skill may be shown: it is requested, or close to the task.
 
     Without a task, the relevance decides.
     """
     query, min_relevance = request.query, request.rules.policy.recommend.min_relevance
-    answering_names = {*_find_answering(request, unasked_names)}
-    answering_names.update(request.background.leads if query.action else ())
+    answers = {*_find_answering(request, excluded)}
+    answers.update(request.background.leads if query.action else ())
     has_task = request.weighing.has_task
 
     def is_eligible(contender: _Contender) -> bool:
         if _is_requested(contender.candidate, query, request.pins):
             return True
-        is_near = (
-            contender.name in answering_names if has_task else contender.relevance >= min_relevance
-        )
-        return contender.name not in unasked_names and is_near
+        is_near = contender.name in answers if has_task else contender.relevance >= min_relevance
+        return contender.name not in excluded and is_near
 
     return is_eligible
 
 
-def _find_answering(request: _Request, unasked_names: Collection[str]) -> list[str]:
+def _find_answering(request: _Request, excluded: Collection[str]) -> list[str]:
     """Return the skills that answer the task by the evidence of their texts.
 
     If one skill has enough evidence, nearly enough suffices for the others. A learned skill about
@@ -383,10 +363,10 @@ def _find_answering(request: _Request, unasked_names: Collection[str]) -> list[s
     """
     weighing, actions = request.weighing, request.background.actions
     settings = request.rules.policy.recommend
-    if all(name in unasked_names for name in weighing.names_with_evidence(settings.answers)):
+    if all(name in excluded for name in weighing.names_with_evidence(settings.answers)):
         return []
     near_names = weighing.names_with_evidence(_NEAR_SHARE * settings.answers)
-    names = [name for name in near_names if name not in unasked_names]
+    names = [name for name in near_names if name not in excluded]
     learned_names = [name for name in names if actions.get(name)]
     best_name = min(
         learned_names, key=lambda name: (-weighing.measure_evidence(name), name), default=None
@@ -511,15 +491,12 @@ def _drop_repeats(
 
 
 def _drop_guided(
-    contenders: Sequence[_Contender], request: _Request
+    chosen: Sequence[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
     """Leave out the warnings and patterns whose action has a guide among the contenders."""
-    about = {c.name: _actions(request, c.candidate) or frozenset() for c in contenders}
+    about = {c.name: _actions(request, c.candidate) or frozenset() for c in chosen}
     guides = {
-        action: c.name
-        for c in contenders
-        if c.candidate.kind == "guide"
-        for action in about[c.name]
+        action: c.name for c in chosen if c.candidate.kind == "guide" for action in about[c.name]
     }
 
     def is_guided(contender: _Contender) -> bool:
@@ -529,14 +506,14 @@ def _drop_guided(
 
     withheld = [
         _withhold(c.candidate, "same", f"it is in {guides[min(about[c.name])]}")
-        for c in contenders
+        for c in chosen
         if is_guided(c)
     ]
-    return [c for c in contenders if not is_guided(c)], withheld
+    return [c for c in chosen if not is_guided(c)], withheld
 
 
 def _disclose(
-    contenders: Sequence[_Contender], held_out_candidates: Iterable[Candidate], request: _Request
+    contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact]]:
     """Return the skills with the texts to show, and the facts."""
     background, settings = request.background, request.rules.policy.recommend
@@ -554,7 +531,7 @@ def _disclose(
             by_lines=contender.candidate.kind == "guide",
         )
         slots.append(slot)
-    hidden_actions = {c.name: _actions(request, c) or frozenset() for c in held_out_candidates}
+    hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
     # A guide includes the facts about its action.
     guided_actions = frozenset[Action]().union(
         *(slot.actions or () for slot in slots if slot.by_lines)
@@ -563,7 +540,7 @@ def _disclose(
     hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided_actions]
     budgets = (request.query.budget, settings.budget, math.inf)
     budget = next(budget for budget in budgets if budget is not None)
-    answer = disclosure.disclose(slots, hidden_actions, hits, settings, budget=budget)
+    answer = disclosure.disclose(slots, hidden, hits, settings, budget=budget)
     served_skills = [
         _serve(contender, text, request, f"S{number}")
         for number, (contender, text) in enumerate(zip(contenders, answer.skills, strict=False), 1)

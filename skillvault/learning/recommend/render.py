@@ -88,11 +88,9 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
     """Return the recommendation as a record for the inbox; `task` is the agent's task."""
     if answer.decision is None:
         raise ValueError("a recommendation without a decision's id is not recorded")
-    held_out_skills = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
+    held_out = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
     no_candidates = ("held-out", "unknown-pin")
-    omitted_skills = [
-        withheld for withheld in answer.withheld if withheld.reason not in no_candidates
-    ]
+    omitted = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
     counts = {
         "considered": answer.total_considered,
         "low_effectiveness": answer.excluded_low_effectiveness,
@@ -113,10 +111,8 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
             {"skill": s.name, **{key: getattr(s, key) for key in _RECORDED_KEYS}}
             for s in answer.recommended
         ],
-        "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out_skills],
-        "next": [
-            {"skill": skill.name, "reason": skill.reason} for skill in omitted_skills[:MAX_NEXT]
-        ],
+        "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
+        "next": [{"skill": skill.name, "reason": skill.reason} for skill in omitted[:MAX_NEXT]],
         "counts": counts,
     }
 

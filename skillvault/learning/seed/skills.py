@@ -178,7 +178,7 @@ def find_merge_groups(
     """
     sorted_wordings = sorted(wordings)
     grouped_names: set[str] = set()
-    names_by_target: dict[str, list[str]] = {}
+    additions: dict[str, list[str]] = {}
     groups: list[MergeGroup] = []
     for wording in sorted_wordings:
         if wording.evolved or wording.name not in new_names or wording.name in grouped_names:
@@ -194,16 +194,13 @@ def find_merge_groups(
         evolved = next((skill.name for skill in matches if skill.evolved), None)
         names = [skill.name for skill in matches if not skill.evolved and is_managed(skill.name)]
         if evolved:
-            names_by_target.setdefault(evolved, []).append(wording.name)
+            additions.setdefault(evolved, []).append(wording.name)
             grouped_names.add(wording.name)
         elif len(names) >= rules.min_similar:
             members = (*names, wording.name)
             groups.append(MergeGroup(names=tuple(sorted(members))))
             grouped_names.update(members)
-    return groups + [
-        MergeGroup(names=tuple(names), target=target)
-        for target, names in sorted(names_by_target.items())
-    ]
+    return groups + [MergeGroup(names=(*additions[t],), target=t) for t in sorted(additions)]
 
 
 # ── the text of a merge ─────────────────────────────────────────────────────────────────────────

@@ -134,10 +134,8 @@ def period_of(
 def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
     """Yield the outliers of the greatest loss and the greatest gain."""
     scores = {o.id: o.result.score for o in outcomes if o.result.score is not None}
-    scored_outcomes = sorted(
-        (o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id)
-    )
-    for outcome in scored_outcomes[:1] + scored_outcomes[1:][-1:]:
+    scored = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
+    for outcome in scored[:1] + scored[1:][-1:]:
         peers = [o for o in outcomes if o.decision.action == outcome.decision.action]
         yield from islice(outliers(outcome, peers), _MAX_OUTLIERS)
 

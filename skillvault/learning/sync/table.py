@@ -79,12 +79,12 @@ def _merge_setting(
 ) -> SharedSetting:
     sides = [side or SharedSetting() for side in (base, first, second)]
     lists = [side.value or [] for side in sides]
-    if all(map(_is_text_list, lists)) and any(lists):
+    if all(map(_is_list, lists)) and any(lists):
         return SharedSetting(three_way.merge_sets(*lists))
     return three_way.merge_values(sides, partial(_undecided_setting, sides[0]))
 
 
-def _is_text_list(value: Any) -> bool:
+def _is_list(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
@@ -164,8 +164,7 @@ def _edit_chunk(chunk: str, key: str, value: Any) -> str:
     new_chunk = strict_yaml.dump({key: _sort_mapping(value)})
     try:
         for path, leaf in _leaves({key: value}):
-            new_value = tuple(leaf) if _is_text_list(leaf) else leaf
-            chunk = strict_yaml.with_value(chunk, path, new_value)
+            chunk = strict_yaml.with_value(chunk, path, tuple(leaf) if _is_list(leaf) else leaf)
         settings = strict_yaml.load(chunk)
         paths = [path for path, _ in _leaves(settings)]
     except BadInputError:

@@ -175,14 +175,12 @@ class ClientCalls:
         Without an urgent question, one call must be left for later sessions. Lessons wait if an
         urgent question shows their outcomes in full.
         """
-        shown_ids = frozenset[str]().union(*(q.source_ids for q in waiting if q.is_urgent))
-        needed_calls = 1 if any(question.is_urgent for question in waiting) else 2
-        if self._client.min_questions is not None or self._spare_calls() < needed_calls:
+        shown = frozenset[str]().union(*(q.source_ids for q in waiting if q.is_urgent))
+        calls = 1 if any(question.is_urgent for question in waiting) else 2
+        if self._client.min_questions is not None or self._spare_calls() < calls:
             return []
         return [
-            q
-            for q in waiting
-            if q.changed_share > 0.0 or (q.is_lesson and q.about not in shown_ids)
+            q for q in waiting if q.changed_share > 0.0 or (q.is_lesson and q.about not in shown)
         ]
 
     def _spare_calls(self) -> float:

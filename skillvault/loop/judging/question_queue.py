@@ -103,11 +103,9 @@ class QuestionQueue:
     ) -> "list[OpenQuestion]":
         """Return the unanswered questions that this clone did not drop, the best first."""
         file = self._dropped_file()
-        dropped_keys = (
-            set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
-        )
+        keys = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
         waiting = self._open_questions(run or self._new_run(), untrusted=untrusted)
-        return [question for question in waiting if question.matter_key not in dropped_keys]
+        return [question for question in waiting if question.matter_key not in keys]
 
     def answer(
         self,
@@ -140,10 +138,8 @@ class QuestionQueue:
             report = self._commit(list(records.values()), now)
             report.done[:0] = earlier
             # Another writer may have committed an answer to the same question first.
-            stored_answers = self._new_run().view.answers.get_many(records)
-            lost_keys = [
-                key for key, record in records.items() if stored_answers.get(key) != record
-            ]
+            stored = self._new_run().view.answers.get_many(records)
+            lost_keys = [key for key, record in records.items() if stored.get(key) != record]
             if not lost_keys:
                 return report
             answers = [reply for reply in answers if reply.key in lost_keys]
@@ -223,12 +219,10 @@ def _accept_reply(question: "OpenQuestion", reply: AgentReply) -> dict[str, Any]
         )
     candidate = replies.PricedReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
     try:
-        accepted_reply: dict[str, Any] = question.judge_question.accept(
-            candidate, final=reply.is_last
-        )
+        values: dict[str, Any] = question.judge_question.accept(candidate, final=reply.is_last)
     except replies.UnusableError as error:
         raise _refusal(str(error)) from None
-    return accepted_reply
+    return values
 
 
 def _without_fence(text: str) -> str:

@@ -221,9 +221,9 @@ def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterat
     question = None if prompts.lacks_material(text.brief) else text_question(judge, text)
     if question is None:
         return
-    rank, changed_share = _RANKS.get(question.topic.kind, _TEXT), 0.0
+    rank, share = _RANKS.get(question.topic.kind, _TEXT), 0.0
     if isinstance(text.brief, Findings) and text.brief.kind == "guide":
-        rank, changed_share = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
+        rank, share = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
     place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
     yield OpenQuestion(
         question,
@@ -232,7 +232,7 @@ def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterat
         place,
         text=text,
         source_ids=outcomes,
-        changed_share=changed_share,
+        changed_share=share,
     )
 
 

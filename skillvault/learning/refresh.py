@@ -41,10 +41,7 @@ class SkillRefresh(Struct, frozen=True, kw_only=True):
 
 
 def find_refresh(
-    findings: Findings,
-    existing: generate.ExistingSkill,
-    sources: Collection[str],
-    policy: Policy,
+    findings: Findings, existing: generate.ExistingSkill, sources: Collection[str], policy: Policy
 ) -> SkillRefresh | None:
     """Return the update that the skill of a subject needs, or None if it needs none.
 

@@ -87,10 +87,7 @@ def _tail_blob(run: Run) -> str:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
         return error.code
-    content, base = (
-        file.content if file else b"",
-        learned.committed_rules(run.store, run.view),
-    )
+    content, base = (file.content if file else b"", learned.committed_rules(run.store, run.view))
     return _blob_of(content.removeprefix(base)) if content != base else ""
 
 

@@ -149,10 +149,7 @@ class Uses:
                 if version.lift
             }
         changes: list[tuple[str, Evidence | None]] = []
-        for name, evidence in {
-            **stored,
-            **{n: c.evidence for n, c in counts.items()},
-        }.items():
+        for name, evidence in {**stored, **{n: c.evidence for n, c in counts.items()}}.items():
             new_evidence = None
             if evidence.has_decisions:
                 own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]

@@ -78,10 +78,7 @@ def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outc
     trusted = [outcome for outcome in outcomes if outcome.trust == "local"]
     untrusted = sorted((o for o in outcomes if o.trust == "untrusted"), key=lambda o: o.id)
     quota_left = quota.remaining_outcomes(run.view, run.now) if untrusted else 0
-    batches = [
-        *by_domain(trusted).items(),
-        *by_domain(untrusted[:quota_left]).items(),
-    ]
+    batches = [*by_domain(trusted).items(), *by_domain(untrusted[:quota_left]).items()]
     return batches, untrusted[quota_left:]
 
 

@@ -40,8 +40,7 @@ _NUMBER = re.compile(
 _NUMERAL = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b", re.IGNORECASE)
 _SCALES = {"k": 1e3, "thousand": 1e3, "million": 1e6, "m": 1e6, "bn": 1e9, "billion": 1e9}
 _LINKING_WORDS = r"\W+(?:(?:is|are|was|were|at|of|only|still|now|stands|sits|about|around)\W+){0,3}"
-_MAX_ROUNDING = 0.05  # relative rounding error; figures that differ more are different
-_MAX_RATIO = 20.0  # figures with a greater ratio are different measures
+_MAX_ROUNDING, _MAX_RATIO = 0.05, 20.0  # relative rounding error; ratio of two measures
 _MIN_UNNAMED_FIGURE = 10  # a smaller number counts only with the name of its condition
 _MIN_UNNAMED_WEIGHT = 30  # a word of less weight counts only with the name of its condition
 

@@ -101,10 +101,7 @@ class TierChange(Struct, frozen=True):
 
 
 def promote(
-    tiers: Tiers,
-    ready: Sequence[WrittenRule],
-    support: Mapping[str, CodeSupport],
-    now: datetime,
+    tiers: Tiers, ready: Sequence[WrittenRule], support: Mapping[str, CodeSupport], now: datetime
 ) -> TierChange:
     """Move `ready` rules to the patterns; give patterns with the same key the new evidence."""
     if not ready:

@@ -162,12 +162,7 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _MIN_SIDE) & (counts >= _MIN_EPISODES)
     rows = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
-    return _Cuts(
-        [columns[i] for i in rows],
-        keys[rows],
-        truth[rows],
-        is_testable[rows],
-    )
+    return _Cuts([columns[i] for i in rows], keys[rows], truth[rows], is_testable[rows])
 
 
 def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]:

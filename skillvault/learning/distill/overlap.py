@@ -63,12 +63,7 @@ class Overlaps:
                 matches[self._holders[number]].add(index)
                 numbers[self._holders[number]].add(number)
         return {
-            key: Overlap(
-                len(matches[key]),
-                len(forms),
-                len(numbers[key]),
-                self._counts[key],
-            )
+            key: Overlap(len(matches[key]), len(forms), len(numbers[key]), self._counts[key])
             for key in sorted(matches)
             if key != session.id
         }

@@ -190,10 +190,7 @@ def _sum_entries(
 
 def _products(entries: _Entries, count: int) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Yield (column, column, product) for each pair of entries of one decision."""
-    parts = (
-        (entries.columns, entries.uses),
-        (entries.columns + count, entries.offers),
-    )
+    parts = ((entries.columns, entries.uses), (entries.columns + count, entries.offers))
     for (i, x), (j, y) in combinations_with_replacement(parts, 2):
         yield i, j, x * y
     distance = 1

@@ -226,13 +226,7 @@ def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterat
         rank, share = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
     place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
     yield OpenQuestion(
-        question,
-        text.skill,
-        rank,
-        place,
-        text=text,
-        source_ids=outcomes,
-        changed_share=share,
+        question, text.skill, rank, place, text=text, source_ids=outcomes, changed_share=share
     )
 
 

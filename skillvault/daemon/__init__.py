@@ -1,7 +1,8 @@
-"""Run the loop of `skillvault watch`: wait for an event, wait until it is quiet, run the due work.
+"""The loop of `skillvault watch`: wait for an event, wait until it is quiet, run the due work.
 
-An event only starts a scan of the folders. Scans also come at the start, every 30 s, and when the
-folders were replaced. `Vault.run` finds the due work; the state here only saves idle runs.
+An event only starts a scan of the folders. The daemon also scans at its start, every 30 s, and
+after the folders were replaced. `Vault.run` finds the due work; the state here only saves idle
+runs.
 """
 
 import time
@@ -32,19 +33,17 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import is_untrusted
 from skillvault.vault.files.inbox import WRITING
 
-_CHECK_SECONDS = 0.25  # seconds between two checks for a stop and for replaced folders
-_EVENT_DELAY_SECONDS = (
-    0.05  # seconds of the quiet time that Vault.run waits for, as events may be late
-)
-_CAPTURE_SECONDS = 60.0  # seconds between two captures
+_CHECK_SECONDS = 0.25  # between two checks for a stop and for replaced folders
+_EVENT_DELAY_SECONDS = 0.05  # a late event; `Vault.run` waits for this part of the quiet time
+_CAPTURE_SECONDS = 60.0  # between two captures
 _STEPS_BESIDE_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
-_MAX_QUIET_TIMES = 10  # the most quiet times that a stream of events may take
+_MAX_QUIET_TIMES = 10  # a stream of events delays a run by at most so many quiet times
 
 
 class Pace(Struct, frozen=True):
-    """Seconds between two scans when idle, after a failure, and while a file is being written.
+    """Seconds until the next scan: when idle, after a failure, and while a file is being written.
 
-    `sync` is the time between two syncs.
+    `sync` is the number of seconds between two syncs.
     """
 
     scan: float = 30.0
@@ -60,9 +59,9 @@ class _StoppedError(Exception):
 class Watch:
     """The daemon of one vault.
 
-    `say` prints a line for a person, `on_report` receives the report of each run. `make` creates
-    the observer of the folders, `synchronize` runs a sync with the remote. `on_start` is called
-    once, when no other daemon can run.
+    `say` prints a line for a person. `on_done` receives each finished change, and `on_report` the
+    report of each run. `make_observer` creates the observer of the folders. `synchronize` runs a
+    sync with the remote. `on_start` is called once, after the lock keeps other daemons out.
     """
 
     def __init__(  # noqa: PLR0913 (each keyword is an option of the command)
@@ -84,8 +83,8 @@ class Watch:
         self._say = say
         self._on_done = on_done
         self._on_report = on_report
-        self._track: Tracker = track or (lambda items, _what: items)
-        self._make = make_observer
+        self._track: Tracker = track or (lambda items, _label: items)
+        self._make_observer = make_observer
         self._pace = pace or Pace()
         self._synchronize = synchronize
         self._on_start = on_start
@@ -94,11 +93,10 @@ class Watch:
         self._events: InboxEvents | None = None
         self._watch_sentence = ""
         self._last_failure: str | None = None
-        # The state at the start of the last run, and the commits of that run.
         self._has_unfinished = True
-        self._is_full = False  # no more untrusted files are accepted today
-        self._day: date | None = None
-        self._scanned_tip: str | None = None
+        self._is_full = False  # the quota of untrusted files is used up today
+        self._day: date | None = None  # the day of the last run
+        self._scanned_tip: str | None = None  # the last commit that a run has processed
         self._quiet_seconds = 0.0
         # The number of runs that evaluated something; a lost count only promotes earlier.
         self._cycles = 0
@@ -106,9 +104,9 @@ class Watch:
         self._captured_at = -inf
 
     def run(self) -> None:
-        """Scan, run due work and sleep until `stopping` returns True.
+        """Scan, run due work and sleep, until `stopping` returns True.
 
-        VaultBusyError if another daemon is running.
+        Raise VaultBusyError if another daemon is running.
         """
         try:
             with self._vault.store.lock_daemon():
@@ -121,7 +119,7 @@ class Watch:
             self._close()
 
     def _run_cycle(self) -> None:
-        """Scan, run due work, sleep; print a repeated failure only once."""
+        """Scan, run due work and sleep; print a failure only once if it repeats."""
         try:
             events = self._open_events()
             pause = self._run_due() if self._is_due() else self._pause()
@@ -142,7 +140,7 @@ class Watch:
     # ── scanning ─────────────────────────────────────────────────────────────────────
 
     def _open_events(self) -> InboxEvents:
-        """Open the events of the inbox, again if the folders were replaced."""
+        """Return the events of the inbox; open them again if the folders were replaced."""
         root = self._vault.root
         if not (root / ".git").exists():
             raise NotAVaultError(f"{root}: the vault is gone; put it back, or stop this daemon")
@@ -150,7 +148,7 @@ class Watch:
             self._close()
             store = self._vault.store
             refs = branch_files(store.git.dirs()[1], store.head().policy.branch)
-            self._events, sentence = open_events(self._vault.inbox, refs, self._make)
+            self._events, sentence = open_events(self._vault.inbox, refs, self._make_observer)
             if sentence != self._watch_sentence:
                 self._say(sentence)
                 self._watch_sentence = sentence
@@ -170,7 +168,7 @@ class Watch:
         )
 
     def _rules_wait(self) -> bool:
-        """Return True if rules are due for capture and the pause is over."""
+        """Return True if rules are due for capture and the last capture is long enough ago."""
         return self._may_capture() and capture.is_due(question(self._vault))
 
     def _may_capture(self) -> bool:
@@ -202,7 +200,7 @@ class Watch:
             consolidate=(self._cycles + 1) % self._promote_every == 0,
         )
         self._cycles += any(done.change.step == "evaluate" for done in report.done)
-        # A month may have been closed, or a pull may have brought a domain.
+        # A month may be over, or a pull may have added a domain.
         if day != self._day or (tip != self._scanned_tip and hides_domain(store.git)):
             try:
                 follow_month(store, day)
@@ -221,7 +219,7 @@ class Watch:
         return self._pace.soon if has_more else self._pace.scan
 
     def _scanned_commit(self, tip: str | None, report: Report) -> str | None:
-        """Return the last processed commit; None if a person committed meanwhile."""
+        """Return the last commit of a run, or None if somebody else committed meanwhile."""
         if not report.done:
             return tip
         last_commit = report.done[-1].commit
@@ -254,7 +252,7 @@ class Watch:
     # ── waiting ──────────────────────────────────────────────────────────────────────
 
     def _sleep(self, events: InboxEvents, seconds: float) -> None:
-        """Sleep until an event came and it is quiet again, for at most `seconds`."""
+        """Sleep for at most `seconds`, or until an event came and it is quiet again."""
         end = time.monotonic() + seconds
         while (remaining := end - time.monotonic()) > 0:
             self._stop_if_asked()

@@ -1,6 +1,7 @@
 """Watch the inbox, LEARNINGS.md and the branch, by events of the system or by polling.
 
-An event only means "scan again". It may be lost, late, or caused by the daemon.
+An event only means "scan again": it may be lost, late, or caused by the daemon itself. The daemon
+calls `open_events`, which chooses between events and polling.
 """
 
 import errno
@@ -26,11 +27,11 @@ from watchdog.observers.api import BaseObserver
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
 
-_POLL_SECONDS = 1.0  # seconds between two checks of the folders
-_PROBE_SECONDS = 1.0  # the longest wait for a test event, in seconds
+_POLL_SECONDS = 1.0  # between two checks of the folders
+_PROBE_SECONDS = 1.0  # the longest wait for a test event
 
-# No "opened", because the daemon itself opens files. No "modified", because a file that is being
-# written is scanned again anyway. A link or a moved file is only "created".
+# No "opened" events, because the daemon itself opens files. No "modified" events, because a file
+# that is being written is scanned again anyway. A link or a moved file is only "created".
 _EVENT_TYPES: list[type[FileSystemEvent]] = [
     FileClosedEvent,
     FileCreatedEvent,
@@ -38,7 +39,7 @@ _EVENT_TYPES: list[type[FileSystemEvent]] = [
     FileMovedEvent,
     DirDeletedEvent,
 ]
-_NO_WATCHES = (errno.ENOSPC, errno.EMFILE)  # errors of watchdog if inotify has no more watches
+_NO_WATCHES = (errno.ENOSPC, errno.EMFILE)  # the errors if inotify has no more watches
 # Network file systems: events cover only this machine.
 _NETWORK = tuple("9p afs ceph cifs fakeowner fuse lustre nfs prl_fs smb vboxsf virtiofs".split())
 _MOUNTS_FILE = Path("/proc/self/mountinfo")
@@ -49,7 +50,7 @@ logging.getLogger("watchdog").addHandler(logging.NullHandler())  # keeps stderr 
 
 
 class _Signal(FileSystemEventHandler):
-    """A handler that records the fact of an event, and never raises an error."""
+    """A handler that only records that an event came."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
@@ -74,9 +75,10 @@ class _FileSignal(FileSystemEventHandler):
 
 
 class SystemEvents:
-    """A watch of folders and single files by the system; OSError if that is impossible.
+    """A watch of folders and single files by events of the system.
 
-    `is_working` is True if a test event arrived.
+    `is_working` is True if a test event arrived. The constructor raises OSError if the system has
+    no events.
     """
 
     def __init__(
@@ -108,7 +110,7 @@ class SystemEvents:
             probe.unlink(missing_ok=True)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for an event for at most `seconds`; return True if there was one."""
+        """Wait for at most `seconds`; return True if an event came."""
         has_event = self._signal.event.wait(seconds)
         if has_event:
             self._signal.event.clear()
@@ -167,7 +169,7 @@ def native() -> BaseObserver:
 
 
 def branch_files(common: Path, branch: str) -> list[Path]:
-    """Return the files of a git dir that change when the branch moves, as by a pull."""
+    """Return the files of a git dir that change when the branch moves, for example by a pull."""
     return [common / "refs/heads" / branch, common / "packed-refs"]
 
 
@@ -176,7 +178,7 @@ def open_events(
 ) -> tuple[InboxEvents, str]:
     """Watch the inbox and the files of the branch; return the watch and a sentence for the user.
 
-    Missing folders of the inbox are created.
+    Create missing folders of the inbox.
     """
     inbox.create_folders()
     files = [inbox.root / layout.LEARNINGS, *refs]
@@ -219,5 +221,5 @@ def _modification_time(file: Path) -> float | None:
 def _is_same(folder: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(folder.stat(), os.fstat(descriptor))
-    except OSError:  # removed, or a network folder that was mounted again
+    except OSError:  # the folder was removed, or mounted again
         return False

@@ -1,6 +1,7 @@
-"""Define the protocol of a judge: it rates decisions, states insights and writes skills.
+"""The protocol of a judge: it rates decisions, states lessons and writes texts of skills.
 
-A judge rates a `BlindCase`, which has the decision but not its result.
+Implementations are `offline` (rules), `claude` (the API), and `agent` (stored answers).
+`loop/judging/judges.py` builds the judge of a vault.
 """
 
 from collections.abc import Sequence
@@ -28,15 +29,15 @@ class Judge(Protocol):
         ...
 
     def verdict(self, case: BlindCase) -> Verdict:
-        """Rate a decision by the facts at the time of the decision."""
+        """Rate a decision by what was known at its time; the case does not show the result."""
         ...
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
-        """Return the lesson of an outcome; None if it supports no statement."""
+        """Return the lesson of an outcome, or None if the outcome supports no statement."""
         ...
 
     def write(self, brief: Brief) -> Draft | None:
-        """Write the text of a skill; None if the brief supports no text."""
+        """Write the text of a skill, or return None if the brief supports no text."""
         ...
 
 
@@ -46,9 +47,9 @@ class Adviser(Judge, Protocol):
     def advise(
         self, outcome: Outcome, skills: Sequence[Skill], *, thorough: bool
     ) -> tuple[Opinion, JudgeInfo]:
-        """Return an opinion on a decision, and its author.
+        """Return an opinion on a decision, and the judge that gave it.
 
-        `outcome` has the decision without a result, `skills` are the skills that fit it. Set
-        `thorough` if much is at stake. Raises UnavailableError and NoAnswerError.
+        `outcome` has the decision without a result; `skills` are the skills that fit the decision.
+        Set `thorough` for an important decision. Raise UnavailableError or NoAnswerError.
         """
         ...

@@ -1,7 +1,7 @@
-"""Judge by stored answers of an agent or a client; without an answer, use the offline judge.
+"""Judge by the stored answers of an agent or a client; without an answer, use the offline judge.
 
-This module asks nobody and does not wait. `loop.judging.questions` decides which questions are
-open.
+This judge asks nobody and never waits. `loop/judging/` hands its questions out and stores the
+answers.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _OFFLINE = OfflineJudge()
 
 @dataclass(frozen=True)
 class AgentJudge:
-    """A judge by stored answers; `answers` finds an answer by the key of its question."""
+    """A judge that uses stored answers; `answers` finds an answer by the key of its question."""
 
     questions: Questions
     answers: Callable[[str], Answer | None]
@@ -28,12 +28,12 @@ class AgentJudge:
 
     @property
     def info(self) -> JudgeInfo:
-        """The offline judge, whose text counts until an agent answers."""
+        """The info of the offline judge, whose text counts until an agent answers."""
         return _OFFLINE.info
 
     @property
     def at_once(self) -> int:
-        """One, because no answer takes time."""
+        """The number 1, because no question takes time."""
         return _OFFLINE.at_once
 
     def author(self) -> JudgeInfo:

@@ -1,6 +1,7 @@
-"""The accuracy of a judge: its blind verdicts against the results, and a test against chance.
+"""Measure how often the blind verdicts of a judge were right, and compare this with chance.
 
-A calibration is a summary that the judge reads before its next verdict.
+`status` shows the accuracy, and `judge` gives no advice if it is no better than chance. A
+calibration is the summary that the judge reads before its next verdict.
 """
 
 import math
@@ -13,10 +14,10 @@ from skillvault.learning.effect.verdict import wilson_lower
 from skillvault.model.records import Evaluation, Outcome
 from skillvault.model.text.text import flatten, shorten
 
-MIN_RESULTS = 20  # successes, and failures, before a judge counts as no better than chance
+MIN_RESULTS = 20  # successes and failures each, before a judge counts as no better than chance
 _Z = 1.96  # two-sided 95 %
 _CHANCE = 0.5
-MAX_VERDICTS = 20  # latest verdicts of a domain in a calibration
+MAX_VERDICTS = 20  # verdicts of a domain in a calibration, the latest
 _MAX_ERRORS = 2  # wrong verdicts that a calibration quotes
 _MAX_QUOTE = 240  # characters of a reasoning
 
@@ -37,11 +38,11 @@ class Accuracy(Struct, frozen=True):
 
 
 def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
-    """Return the balanced accuracy from (succeeded, verdict was right) -> count.
+    """Return the balanced accuracy, or None if only successes or only failures were judged.
 
-    None if only successes or only failures were judged. The accuracy is the mean of two rates. The
-    interval combines Wilson's limits (MOVER: Zou and Donner, Statistics in Medicine 27, 2008),
-    which also holds for few results.
+    `agreements` maps (succeeded, verdict was right) to a count. The accuracy is the mean of the
+    rates for successes and failures. The interval combines Wilson's limits (MOVER: Zou and Donner,
+    Statistics in Medicine 27, 2008), which also works with few results.
     """
     tally = [
         (agreements.get((succeeded, True), 0), agreements.get((succeeded, False), 0))
@@ -63,7 +64,7 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
 
 
 class Calibration(Struct, frozen=True):
-    """The latest verdicts of a judge in a domain that were tested, and the most wrong verdicts."""
+    """The latest tested verdicts of a judge in a domain, with quotes of the most wrong ones."""
 
     verdicts: int
     right: int
@@ -71,7 +72,7 @@ class Calibration(Struct, frozen=True):
 
     @property
     def material(self) -> dict[str, Any]:
-        """The calibration as the judge reads it."""
+        """The calibration as values for the prompt."""
         return {
             "your_latest_verdicts_here": self.verdicts,
             "right": self.right,
@@ -82,15 +83,15 @@ class Calibration(Struct, frozen=True):
 def calibration(
     evaluations: Sequence[Evaluation], outcomes: Mapping[str, Outcome]
 ) -> Calibration | None:
-    """Return the calibration of these verdicts; None if no result tests them."""
-    tested = [e for e in evaluations if e.judge_was_right is not None and e.id in outcomes]
-    if not tested:
+    """Return the calibration from some evaluations, or None if no result tests them."""
+    verdicts = [e for e in evaluations if e.judge_was_right is not None and e.id in outcomes]
+    if not verdicts:
         return None
-    errors = [e for e in tested if not e.judge_was_right]
-    # A good decision was expected to succeed: the farther from the middle, the more wrong.
+    errors = [e for e in verdicts if not e.judge_was_right]
+    # The farther a wrong verdict is from the middle, the more wrong it is.
     worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_MAX_ERRORS]
     quotes = tuple(_quote(e, outcomes[e.id]) for e in worst)
-    return Calibration(len(tested), len(tested) - len(errors), quotes)
+    return Calibration(len(verdicts), len(verdicts) - len(errors), quotes)
 
 
 def _quote(evaluation: Evaluation, outcome: Outcome) -> dict[str, Any]:

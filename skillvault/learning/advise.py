@@ -1,7 +1,7 @@
-"""`skillvault advise`: the opinion of the judge on a decision before it is carried out.
+"""The rules of `skillvault judge`: advice on a decision before it is carried out.
 
-A decision is an outcome without a result. If the judge holds a decision back, a neutral outcome
-records this with the judge's words.
+The judge gives an opinion; `advice` compares it with the bounds of the policy. A decision is an
+outcome without a result. If the judge holds a decision back, a neutral outcome records this.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _AGENT = "skillvault judge"
 
 
 class Stakes(Struct, frozen=True):
-    """The stakes of a decision: an amount in the decision's own unit, or a word."""
+    """The stakes of a decision: an amount in any unit, or `low` or `high`."""
 
     amount: float | None = None
     stakes: Literal["low", "high"] | None = None
@@ -36,9 +36,10 @@ class Proposal(Struct, frozen=True):
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """The advice to go on or not, and why, with the judge's `confidence` and `amount`.
+    """The advice to go on or not, and the reason.
 
-    The numbers and `judge` are None if no judge answered or the judge gives no advice.
+    `confidence` and `amount` are those that the judge proposes. The numbers and `judge` are None if
+    no judge answered or the judge gives no advice.
     """
 
     proceed: bool
@@ -52,18 +53,18 @@ class Advice(Struct, frozen=True, kw_only=True):
     judge: JudgeInfo | None = None
 
 
-def parse_proposal(raw: Mapping[str, Any], now: datetime) -> Proposal:
-    """Read a decision from a mapping; BadInputError names the bad key."""
-    if "result" in raw:
+def parse_proposal(values: Mapping[str, Any], now: datetime) -> Proposal:
+    """Read a decision from a mapping; raise BadInputError with the name of a bad key."""
+    if "result" in values:
         raise BadInputError(
             "result: a decision has none yet; remove it, or `skillvault record` the outcome",
             code="has-result",
             key="result",
         )
-    stakes_keys = {key: raw[key] for key in ("amount", "stakes") if key in raw}
+    stakes_keys = {key: values[key] for key in ("amount", "stakes") if key in values}
     stakes = convert_stored(stakes_keys, Stakes)
     result = {"status": "neutral", "entry_value": stakes.amount}
-    decision = {key: value for key, value in raw.items() if key not in stakes_keys}
+    decision = {key: value for key, value in values.items() if key not in stakes_keys}
     raw_outcome = {**decision, "occurred_at": stamp(now), "result": result}
     return Proposal(parse_outcome(raw_outcome, trust="local", now=now), stakes)
 
@@ -106,12 +107,12 @@ def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgeP
 
 
 def unjudged_advice(reason: str) -> Advice:
-    """Return the advice without a judge: go on, with a warning."""
+    """Return the advice if no judge answered: go on, with a warning."""
     return Advice(proceed=True, reason="not judged", warnings=(f"not judged: {reason}",))
 
 
 def chance_advice(skills: Sequence[Skill]) -> Advice:
-    """Return the warnings that fit, for a judge that is no better than chance."""
+    """Return the advice if the judge is no better than chance: go on, with warnings of skills."""
     reason = (
         "this judge's verdicts were no better than chance here, so that it does not advise; "
         "`skillvault status` shows its record"
@@ -119,10 +120,10 @@ def chance_advice(skills: Sequence[Skill]) -> Advice:
     return Advice(proceed=True, reason=reason, warnings=warnings_of(skills))
 
 
-def held_back_outcome(raw: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:
-    """Return the neutral outcome of a decision that the judge held back, as an inbox file."""
+def held_back_outcome(values: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:
+    """Return the neutral outcome of a decision that the judge held back, as values of a file."""
     outcome_keys = {
-        key: value for key, value in raw.items() if key not in ("amount", "stakes", "source")
+        key: value for key, value in values.items() if key not in ("amount", "stakes", "source")
     }
     lesson = advice.insight or join_items(advice.warnings[:2])
     summary = f"held back by the judge: {advice.reason}. {lesson}".strip()

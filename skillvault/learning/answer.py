@@ -1,6 +1,7 @@
-"""The rule of `answer`: the commits by which a late answer changes an evaluation or a skill.
+"""The rule of `answer`: build the commits by which a late answer changes evaluations or a skill.
 
-An answer only changes words. If the words of an evaluation change, its facts change too.
+An answer only changes words. If the words of an evaluation change, the facts that rest on the old
+words are removed, and the next run makes them again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,9 +21,8 @@ _MEMORY_LINKS = ("promoted", "reinforced", "contradicted", "derived")
 class Rewording(Struct, frozen=True, kw_only=True):
     """An evaluation with new words, and the records that rest on its old words.
 
-    `links` start at the evaluation. `facts` are the facts that it made or supports, by id, and
-    `fact_links` are the links of these facts. `paths` has the path of each fact and link for
-    `Change.removes`.
+    `links` start at the evaluation. `facts` has the facts that the evaluation made or supports, by
+    id, and `fact_links` the links of these facts. `paths` maps each fact and link to its path.
     """
 
     old: Evaluation
@@ -34,21 +34,20 @@ class Rewording(Struct, frozen=True, kw_only=True):
 
     @property
     def changes_memory(self) -> bool:
-        """True if the new words change a value from which facts are made."""
+        """True if the new evaluation differs in a value from which facts are made."""
         names = ("key_insight", "better_approach", "insight_type", "quality_score")
         return any(getattr(self.old, name) != getattr(self.new, name) for name in names)
 
 
 def answer_change(answer: Answer) -> Change:
-    """Return the commit of an answer alone, if nothing else changes yet."""
+    """Return the commit that stores an answer without using it."""
     return _answer_commit(answer, writes=(answer,), targets=(Ref("answer", answer.id),))
 
 
 def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new: bool) -> Change:
     """Return the commit that gives evaluations the words of an answer.
 
-    Facts that rest on the old words are removed. The next run makes them again if they have enough
-    evidence.
+    The next run makes the removed facts again if there is enough evidence for them.
     """
     paths = {
         ref: rewording.paths[ref]
@@ -75,7 +74,7 @@ def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
     for link in (*rewording.links, *rewording.fact_links):
         if link.type in _MEMORY_LINKS:
             yield Ref("link", link.id)
-    yield from (Ref("fact", name) for name in rewording.facts)
+    yield from (Ref("fact", fact_id) for fact_id in rewording.facts)
 
 
 def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
@@ -97,7 +96,7 @@ def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
 
 
 def _answer_commit(answer: Answer, **parts: Any) -> Change:
-    """Return a commit of an answer; `parts` are the fields of the change that differ."""
+    """Return a commit about an answer; `parts` are further fields of the change."""
     return Change(
         step=STEP,
         subject=f"{answer.kind} of {answer.subject}",

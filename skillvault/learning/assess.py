@@ -1,7 +1,8 @@
-"""The rule of `assess`: the status of a skill follows from the evidence of its use.
+"""The rule of `assess`: change the status of a skill if the evidence of its use asks for it.
 
-Pinned skills, proposals, and skills that a person retired keep their status. A skill that was
-retired for its use gets a second trial later, because a verdict can be wrong.
+Pinned skills, proposals, and skills that a person retired keep their status. A skill that this step
+retired gets a second trial later, because a verdict can be wrong. `effect/verdict.py` judges the
+evidence.
 """
 
 from collections.abc import Mapping
@@ -24,11 +25,11 @@ _CHANGING_STATUSES = ("testing", "proven", "retired")
 class AssessedSkill(Struct, frozen=True, kw_only=True):
     """The state of a skill for `assess`.
 
-    `shelf` is its folder; `is_archived_here` is True if this step archived it. `clock` is the time
-    of its domain. `retired` is the time when its use retired it, None if it recovered.
-    `decisions_since` counts the decisions of the domain after that time. `trial` is the start of
-    its last trial. `is_rejected` forbids a trial: a person changed the skill later, or its time to
-    live is over. `last_outcome` is the newest outcome of its evidence.
+    `shelf` is the folder of the skill, and `clock` the time of its domain. `is_archived_here` is
+    True if this step archived the skill. `retired` is the time of that, or None if the skill
+    recovered. `decisions_since` counts the decisions of the domain after that time. `trial` is the
+    start of the last trial. `is_rejected` forbids a trial, because a person changed the skill or
+    its time to live is over. `last_outcome` is the latest outcome in the evidence.
     """
 
     name: str
@@ -45,7 +46,7 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
 
     @property
     def source_refs(self) -> tuple[Ref, ...]:
-        """The records that a change of the status names as its sources."""
+        """The refs that a change of the status names as its sources."""
         outcomes = (Ref("outcome", self.last_outcome),) if self.last_outcome else ()
         return Ref("skill", self.name), *outcomes
 
@@ -53,7 +54,8 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
 class NextTrial(Struct, frozen=True, kw_only=True):
     """The time of the next trial of a retired skill, by the clock of its domain.
 
-    The trial starts at `at`, or after `decisions` more decisions, but never before `not_before`.
+    The trial starts at the time `at`, or earlier if so many `decisions` follow, but not before
+    `not_before`.
     """
 
     at: datetime
@@ -68,7 +70,7 @@ class NextTrial(Struct, frozen=True, kw_only=True):
 
 
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
-    """Return the commit that gives a skill the status it earned; None if the status stays."""
+    """Return the commit that gives a skill its new status, or None if the status stays."""
     is_archived = skill.shelf == _ARCHIVE
     if skill.status not in _CHANGING_STATUSES or (is_archived and not skill.is_archived_here):
         return None
@@ -86,7 +88,7 @@ def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
 
 
 def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
-    """Return the next trial of a skill that was retired for its use; None without a trial."""
+    """Return the next trial of a retired skill, or None if there will be no trial."""
     numbers = rules.policy.effect
     is_archived = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.is_archived_here
     may_return = is_archived and rules.tries_again and not skill.is_rejected
@@ -100,17 +102,17 @@ def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
 
 
 def earned_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
-    """Return the status that the evidence calls for; a trial is judged once, at its end."""
+    """Return the status that the evidence asks for; a trial is judged once, at its end."""
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, rules.policy)
-    # A person brought a retired skill in skills/ back.
+    # A retired skill in skills/ was restored by a person.
     status = skill.status.replace("retired", "testing")
     status = "retired" if skill.shelf == _ARCHIVE else status
     return effect.next_status(status, skill.evidence, rules)
 
 
 def _status_commit(skill: AssessedSkill, new_status: NextStatus) -> Change:
-    """Return the commit of a new status, with the move to its folder."""
+    """Return the commit of a new status, with the move to the folder of that status."""
     is_retirement = new_status.status == "retired"
     values = {"status": new_status.status}
     if is_retirement or skill.retired is not None:

@@ -1,4 +1,7 @@
-"""The decisions of a person, each as one change: put, approve, retire, pin, restore, retract."""
+"""Build the change for each decision of a person: put, approve, reject, retire, pin, restore, ….
+
+`review/` reads the records and calls these functions. An impossible decision raises UsageError.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -15,21 +18,21 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, Link, Ref, Retraction, Skill, link_of, stamp
 from skillvault.model.text.text import is_slug, join_items, pluralize
 
-MOVING_STEPS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
+MOVING_STEPS = frozenset({"retire", "restore"})  # move a skill into archive/ or out of it
 RENAME, FOLLOW = "rename", "follow"
 RETRACT = "retract"
-REOPEN = "reopen"  # what undoes an approval
+REOPEN = "reopen"  # undoes an approval
 _POLICY = "vault.yaml"
-_MAX_DESCRIPTION = 1024  # by the specification
-# The keys that `put` sets in an existing file; its status, origin and trust are the vault's.
+_MAX_DESCRIPTION = 1024  # characters, by the specification of skills
+# The keys that `put` sets in an existing file; status, origin and trust stay.
 _PUT_KEYS = ("description", "kind", "domain", "version", "expires", "tags", "roles", "stages")
 
 
 def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | None:
-    """Write a skill, or update the `current` skill in this folder; None if nothing changes.
+    """Write a skill, or update the `current` skill; return None if nothing changes.
 
-    In an existing file only the keys and texts that differ change. A key that is empty in `skill`
-    is removed.
+    In an existing file, only the keys and texts that differ change. A key that is empty in `skill`
+    is removed. `shelf` is the folder of the current skill.
     """
     _check(skill, shelf)
     if current is None:
@@ -48,7 +51,7 @@ def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | 
 
 
 def apply_put(skill: Skill, current: Skill | None) -> Skill:
-    """Return the skill that `put` writes, as it is read afterwards."""
+    """Return the skill as it will be after `put`."""
     if current is None:
         return skill
     keys = (key for key in _PUT_KEYS if key_text(skill, key) != key_text(current, key))
@@ -57,14 +60,14 @@ def apply_put(skill: Skill, current: Skill | None) -> Skill:
 
 
 def edit(name: str, text: str) -> Change:
-    """Replace the file of a proposal by a text that a person edited."""
-    # Without a target, so that this counts as the person's text and not as one of skillvault.
+    """Replace the file of a proposal with a text that a person edited."""
+    # Without a target, the commit does not count as a text of skillvault.
     file = (f"proposed/{name}/SKILL.md", text.encode())
     return Change(step="put", subject=name, reason="Edited before the decision.", files=(file,))
 
 
 def draft_skill(name: str, domain: str | None, description: str) -> Skill:
-    """Return a skill for its author to complete."""
+    """Return a template of a skill for its author to complete."""
     _check_is_not_learned(name)
     title = name.replace("-", " ").capitalize()
     return Skill(
@@ -76,14 +79,14 @@ def draft_skill(name: str, domain: str | None, description: str) -> Skill:
 
 
 def approve(skill: Skill, shelf: str) -> Change:
-    """Approve a proposed skill: agents get it from now on, and its status is testing."""
+    """Approve a proposed skill: agents get it from now on, with the status `testing`."""
     if shelf != "proposed":
         raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
     return _move_change(APPROVE, skill, shelf, "testing")
 
 
 def propose_again(skills: Sequence[tuple[Skill, str]], commit: str, reason: str) -> Change:
-    """Undo an approval: these skills (skill, shelf) become proposals again, with later changes."""
+    """Undo an approval: the skills (skill, shelf) become proposals again and keep later edits."""
     names = [skill.name for skill, _ in skills]
     return Change(
         step=REOPEN,
@@ -101,7 +104,7 @@ def propose_again(skills: Sequence[tuple[Skill, str]], commit: str, reason: str)
 def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Change:
     """Remove a proposed skill with its links, so that it is not proposed again.
 
-    `paths` are its files, and its links by their `Change.removes` paths.
+    `paths` has the paths of its files and of its links.
     """
     if shelf != "proposed":
         command = {"skills": "retire", "archive": "restore"}[shelf]
@@ -115,7 +118,7 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
 
 
 def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[Link]) -> Change:
-    """Withdraw a rejection, so that the skill and its links are a proposal again."""
+    """Undo a rejection: the skill is a proposal again, with its links."""
     reason_text = f": {refusal.reason}" if refusal.reason else "."
     return _skill_change(
         FORGET,
@@ -140,7 +143,7 @@ def retire(skill: Skill, shelf: str) -> Change:
 
 
 def pin(skill: Skill, shelf: str) -> Change:
-    """Pin a skill, so that it stays whatever its evidence and age."""
+    """Pin a skill, so that it stays whatever its evidence and age are."""
     if shelf != "skills":
         step = "approve" if shelf == "proposed" else "restore"
         raise UsageError(f"{skill.name}: is in {shelf}/; `skill {step}` it first")
@@ -151,7 +154,7 @@ def pin(skill: Skill, shelf: str) -> Change:
 
 
 def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Change:
-    """Restore an archived skill as testing, with a new time to live."""
+    """Restore an archived skill with the status `testing` and a new time to live."""
     if shelf != "archive":
         raise UsageError(f"{skill.name}: is in {shelf}/; only an archived skill can be restored")
     days = policy.days(skill.kind)
@@ -161,7 +164,7 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
 
 
 def hide_in_layer(name: str, policy: Policy) -> Change:
-    """Hide a skill that is not a file of the vault: its source stays as it is."""
+    """Hide a skill of a shared layer; its source stays as it is."""
     hidden_names = policy.shelf.hidden
     if name in hidden_names:
         raise UsageError(f"{name}: is hidden already; `skillvault skill restore {name}` serves it")
@@ -171,7 +174,7 @@ def hide_in_layer(name: str, policy: Policy) -> Change:
 
 
 def pin_in_layer(name: str, policy: Policy) -> Change:
-    """Pin a skill that is not a file of the vault."""
+    """Pin a skill of a shared layer."""
     pinned_names = policy.shelf.pinned
     if name in policy.shelf.hidden:
         raise UsageError(f"{name}: is hidden; `skillvault skill restore {name}` it first")
@@ -181,7 +184,7 @@ def pin_in_layer(name: str, policy: Policy) -> Change:
 
 
 def restore_in_layer(name: str, policy: Policy) -> Change:
-    """Undo the hiding and the pinning of a skill that is not a file of the vault."""
+    """Undo the hiding and the pinning of a skill of a shared layer."""
     lists = {**_remove_name(name, "hidden", policy), **_remove_name(name, "pinned", policy)}
     if not lists:
         raise UsageError(
@@ -191,7 +194,7 @@ def restore_in_layer(name: str, policy: Policy) -> Change:
 
 
 def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change:
-    """Rename a skill: its folder moves, and its `links` use the new name.
+    """Rename a skill: move its folder, and redirect its `links`.
 
     The file keeps the former names, so that records with these names still count.
     """
@@ -215,9 +218,9 @@ def follow_rename(
     *,
     versions: Iterable[str],
 ) -> Change:
-    """Note the former names of a skill whose folder a person renamed, and update its links.
+    """Note the former names of a skill whose folder a person renamed, and redirect its links.
 
-    `versions` are proposals that would replace the skill under a former name.
+    `versions` has proposals that would replace the skill under a former name.
     """
     change = _skill_change(
         FOLLOW,
@@ -250,15 +253,15 @@ def _add_former_names(
 
 
 def _remove_name(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
-    """Return the list of `shelf` under a key without this name; {} if the list lacks the name."""
+    """Return `{key: names}` without a name, for `shelf` in vault.yaml, or {} without the name."""
     names: tuple[str, ...] = getattr(policy.shelf, key)
-    return {key: tuple(entry for entry in names if entry != name)} if name in names else {}
+    return {key: tuple(other for other in names if other != name)} if name in names else {}
 
 
 def _shelf_change(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) -> Change:
-    """Return the change of vault.yaml for a skill that is not a file of the vault.
+    """Return the change of vault.yaml for a skill of a shared layer.
 
-    `lists` are the new values of `shelf` by key.
+    `lists` has the new values under `shelf`, by key.
     """
     settings = (
         f"shelf.{key} in vault.yaml to [{', '.join(names)}]" for key, names in lists.items()
@@ -298,7 +301,7 @@ def _status_edit(skill: Skill, shelf: str, status: str) -> Edit:
 
 
 def _move_change(step: str, skill: Skill, shelf: str, status: str, *edits: Edit) -> Change:
-    """Return the change that gives a skill a status, and moves it to the folder of this status."""
+    """Return the change that gives a skill a status and moves it to the folder of that status."""
     target = "archive" if status == "retired" else "skills"
     return _skill_change(
         step,
@@ -319,20 +322,20 @@ def _skill_change(
 
 def retract_change(
     retraction: Retraction,
-    removed: Sequence[tuple[Ref, str]],
-    archived: Sequence[tuple[str, str]],
+    removed_refs: Sequence[tuple[Ref, str]],
+    archived_skills: Sequence[tuple[str, str]],
     *,
     learner: str | None = None,
 ) -> Change:
-    """Return the commit that retracts an outcome: its file stays but counts no more.
+    """Return the commit that retracts an outcome: its file stays but no longer counts.
 
-    `removed` maps its facts and links to their `Change.removes` paths; other evidence may make them
-    again. `archived` are the skills (shelf, name) without other evidence. `learner` is the clone
-    that learns again, if that is another clone.
+    `removed_refs` has (ref, path) of the facts and links that rest on the outcome; other evidence
+    may make them again. `archived_skills` has (shelf, name) of skills without other evidence.
+    `learner` is the clone that learns, if that is another clone.
     """
     if not retraction.reason.strip():
         raise UsageError(f"{retraction.outcome}: a retraction needs a reason; pass --reason TEXT")
-    facts = [ref for ref, _ in removed if ref.kind == "fact"]
+    facts = [ref for ref, _ in removed_refs if ref.kind == "fact"]
     consequence = "what used it is computed again"
     if learner:
         consequence = f"{learner} learns, and computes what used it again"
@@ -347,12 +350,12 @@ def retract_change(
         subject=retraction.outcome,
         reason="\n".join(lines),
         writes=(retraction,),
-        removes=tuple(path for _, path in removed),
-        moves=tuple(Move(f"{shelf}/{name}", f"archive/{name}") for shelf, name in archived),
-        sources=(Ref("outcome", retraction.outcome), *(ref for ref, _ in removed)),
+        removes=tuple(path for _, path in removed_refs),
+        moves=tuple(Move(f"{shelf}/{name}", f"archive/{name}") for shelf, name in archived_skills),
+        sources=(Ref("outcome", retraction.outcome), *(ref for ref, _ in removed_refs)),
         targets=(
             Ref("retraction", retraction.outcome),
-            *(Ref("skill", name) for _, name in archived),
+            *(Ref("skill", name) for _, name in archived_skills),
         ),
         why=retraction.reason,
     )

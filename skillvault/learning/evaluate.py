@@ -1,6 +1,6 @@
-"""The rule of `evaluate`: the case for the judge, and the evaluation from its answer.
+"""The rule of `evaluate`: build the case for the judge, and the evaluation from its answer.
 
-Each outcome is judged alone; `account` compares outcomes.
+Each outcome is judged alone; `account/` compares outcomes.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Answer, Evaluation, JudgeInfo, Outcome, Ref
 from skillvault.model.text.text import join_items, pluralize, shorten
 
-_MIN_FAILURES, _MAX_FAILURES = 2, 3  # earlier failures that a success is compared with
+_MIN_FAILURES, _MAX_FAILURES = 2, 3  # earlier failures with which a success is compared
 
 
 def case_of(
@@ -26,8 +26,8 @@ def case_of(
 ) -> Case:
     """Return the case for the judge.
 
-    `earlier_outcomes` of the subject are oldest first, with a line each in `earlier_lines`. `facts`
-    are those of the domain, by id.
+    `earlier_outcomes` has outcomes of the subject, oldest first, and `earlier_lines` a line for
+    each. `facts` has (id, line) of facts in the domain.
     """
     failures: tuple[Outcome, ...] = ()
     if outcome.result.status == "success":
@@ -52,7 +52,7 @@ def evaluation_of(
     *,
     policy: Policy,
 ) -> Evaluation:
-    """Return the evaluation of a verdict and an insight, without an insight that is too short."""
+    """Return the evaluation with a verdict and an insight; leave out an insight too short."""
     key_insight = insight.key_insight.strip() if insight else ""
     answer = verdict.answer
     author = replace(answer.judge, tokens=None, cost_usd=None) if answer else info
@@ -81,7 +81,7 @@ def evaluation_of(
 
 
 def is_right(verdict: Verdict, outcome: Outcome) -> bool | None:
-    """Return True if the blind verdict agrees with the result; None for a neutral result."""
+    """Return True if the blind verdict agrees with the result, or None for a neutral result."""
     if outcome.result.status == "neutral":
         return None
     return verdict.was_good_decision == (outcome.result.status == "success")

@@ -1,6 +1,7 @@
-"""The rule of `expire`: archive a skill at the end of its time to live, unless its use helps.
+"""The rule of `expire`: archive a skill at the end of its time to live, or renew the time.
 
-A restored skill gets a new time to live. Every `clock` is the time of the skill's domain.
+A skill is renewed if it is proven and was applied lately, or if a person restored it. Other steps
+rewrite keys and texts of skills with `rewrite_skill`. Each `clock` is the time of a skill's domain.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ EXPIRES = ("metadata", "expires")
 
 
 class Lifetime(Struct, frozen=True):
-    """The end of a skill's time to live, and its length."""
+    """The end and the length of a skill's time to live."""
 
     end: datetime
     span: timedelta
@@ -28,7 +29,7 @@ class Lifetime(Struct, frozen=True):
 class Expiry(Struct, frozen=True, kw_only=True):
     """A skill whose time to live is over.
 
-    `renewed` is the reason to renew it; None if the skill is archived.
+    `renewed` is the reason to renew the time, or None to archive the skill.
     """
 
     name: str
@@ -39,10 +40,10 @@ class Expiry(Struct, frozen=True, kw_only=True):
 
 
 def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
-    """Return the time to live of a skill; None for a skill that never expires.
+    """Return the time to live of a skill, or None if the skill never expires.
 
-    The key `expires` decides; without it, a generated skill lives the days of its kind from
-    `start`. Pinned skills never expire.
+    The key `expires` decides. Without the key, a generated skill lives from `created` for the days
+    of its kind. Pinned skills never expire.
     """
     if skill.status == "pinned":
         return None
@@ -56,9 +57,9 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
 
 
 def is_cut_short(skill: Skill, written_ends: Sequence[Version], policy: Policy) -> bool:
-    """Return True if a person set an earlier end than skillvault.
+    """Return True if a person set an earlier end of a skill's time to live than skillvault.
 
-    `written_ends` are the ends that skillvault wrote, oldest first.
+    `written_ends` has the ends that skillvault wrote, oldest first.
     """
     if skill.expires is None or is_untouched(written_ends, skill.expires):
         return False
@@ -71,7 +72,7 @@ def rewrite_skill(
 ) -> tuple[tuple[Edit, ...], tuple[Rewrite, ...]]:
     """Return the edits of keys and the new body that turn a skill into its new version.
 
-    A person's sections stay, and a person's keys as in `key_edits`.
+    Sections that a person wrote stay; for keys see `key_edits`.
     """
     edits = tuple(key_edits(path, skill, new_skill, old_texts, policy=policy))
     body = rewrite_body(skill.body, old_texts.bodies, new_skill.body)
@@ -83,11 +84,11 @@ def key_edits(
 ) -> Iterator[Edit]:
     """Yield the edits of the keys that turn a skill into its new version.
 
-    A person's description stays. A person's end of the time to live stays, unless the new end is
-    later.
+    A description that a person wrote stays. The end of the time to live changes only to a later
+    end, and stays if a person set an earlier one.
     """
-    is_own = is_untouched(old_texts.descriptions, skill.description)
-    if is_own and new_skill.description != skill.description:
+    is_unedited = is_untouched(old_texts.descriptions, skill.description)
+    if is_unedited and new_skill.description != skill.description:
         yield Edit(path, ("description",), new_skill.description)
     for key in ("subject", "account", "created"):
         if getattr(skill, key) != getattr(new_skill, key):
@@ -107,10 +108,10 @@ def find_expiry(
     clock: datetime,
     policy: Policy,
 ) -> Expiry | None:
-    """Return the expiry of a skill; None if its time to live is not over.
+    """Return the expiry of a skill, or None if its time to live is not over.
 
-    `load_archived` returns the skill as this step last archived it, None if this step did not.
-    `last_applied` is the last time when a trusted outcome applied the skill.
+    `load_archived` returns the skill as this step last archived it, or None. `last_applied` is the
+    last time when a trusted outcome applied the skill.
     """
     life = lifetime(skill, policy)
     if life is None or clock <= life.end:
@@ -148,9 +149,9 @@ def expiry_change(expiry: Expiry) -> Change:
 
 
 def time_of(text: str | None) -> datetime | None:
-    """Return the time in a key of a skill; None for an empty or invalid time."""
+    """Return the time in a key of a skill, or None for an empty or invalid time."""
     try:
         at = datetime.fromisoformat(text) if text else None
     except ValueError:
-        return None  # `check` tells of it
+        return None  # the command `check` reports it
     return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)

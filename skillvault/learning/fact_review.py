@@ -1,4 +1,4 @@
-"""The review of facts by a person: find the facts that are due, keep, reword and retire them."""
+"""The rules for the review of facts by a person: find due facts, keep, reword or retire them."""
 
 from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
@@ -8,23 +8,23 @@ from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.records import Fact, Ref
 from skillvault.model.text.text import shorten
 
-_REVIEW_DAYS = 90  # days until the next review of a fact without a date of its own
+_REVIEW_DAYS = 90  # days until the next review of a fact without a date
 _MAX_SUBJECT = 50  # characters
 
 
 def is_due(fact: Fact, day: str) -> bool:
-    """Return True if the day for the review of a fact has come."""
+    """Return True if a fact is to be reviewed by `day` (or by that month or year)."""
     return bool(day) and fact.review_by is not None and fact.review_by[: len(day)] <= day
 
 
-def due_facts(facts: Iterable[Fact], replaced: Container[str]) -> list[Fact]:
-    """Return the current facts that have a day for review, the longest overdue first."""
-    valid_facts = [fact for fact in facts if fact.id not in replaced and fact.trust == "local"]
-    return sorted(valid_facts, key=lambda fact: (fact.review_by or "", fact.id))
+def due_facts(facts: Iterable[Fact], replaced_ids: Container[str]) -> list[Fact]:
+    """Return the current trusted facts, the longest overdue first."""
+    facts = [f for f in facts if f.id not in replaced_ids and f.trust == "local"]
+    return sorted(facts, key=lambda fact: (fact.review_by or "", fact.id))
 
 
 def next_review(fact: Fact, now: datetime) -> str:
-    """Return the next day for review: the first period again, counted from now."""
+    """Return the next day for review: the period of the fact, counted from now."""
     period = timedelta(days=_REVIEW_DAYS)
     if fact.review_by and fact.created_at:
         start = fact.created_at.astimezone(UTC).date()
@@ -34,7 +34,7 @@ def next_review(fact: Fact, now: datetime) -> str:
 
 
 def keep_change(fact: Fact, path: str, day: str, text: str = "") -> Change:
-    """Return the change that keeps a fact until another day, with a new `text` if given."""
+    """Return the change that keeps a fact until another review, with a new `text` if given."""
     is_reworded = bool(text) and text != fact.text
     return Change(
         step="keep",
@@ -47,7 +47,10 @@ def keep_change(fact: Fact, path: str, day: str, text: str = "") -> Change:
 
 
 def retire_change(fact: Fact, paths: Sequence[str], reason: str) -> Change:
-    """Return the change that removes a fact and its older versions, so that none holds again."""
+    """Return the change that removes a fact and its older versions.
+
+    An older version would hold again without its newer version.
+    """
     return Change(
         step="retire",
         subject=shorten(f"fact {fact.id}", _MAX_SUBJECT),

@@ -1,7 +1,8 @@
-"""The gate for new skills: agents get them at once, or they wait in proposed/ for a person.
+"""The gate for new skills, and the changes that several steps share.
 
-Untrusted skills always wait, whatever the policy says. Also the changes that several steps share:
-to archive a skill, and to link what says the same.
+The gate decides if agents get a new skill at once, or if it waits in proposed/ for a person.
+Untrusted skills always wait. The shared changes archive a skill, and link records that say the
+same.
 """
 
 from collections.abc import Iterable
@@ -17,7 +18,7 @@ _SERVED, _PROPOSED = "skills", "proposed"
 
 
 def apply_gate(change: Change, policy: Policy) -> Change:
-    """Return a change with its new skills in the folder that the policy asks for."""
+    """Put the new skills of a change into the folder that the policy asks for."""
     must_wait = policy.generate.gate == "always"
     old_status = {"always": "testing", "never": "proposed"}.get(policy.generate.gate)
     names = {
@@ -46,7 +47,7 @@ def apply_gate(change: Change, policy: Policy) -> Change:
 
 
 def home_of(skill: Skill) -> str:
-    """Return the folder to which a skill is restored; a former proposal is a proposal again."""
+    """Return the folder to which a skill is restored: proposed/ for a former proposal."""
     return _PROPOSED if skill.status == "proposed" else _SERVED
 
 
@@ -81,5 +82,5 @@ def reinforcement_change(
 
 
 def repetition_words(count: int) -> str:
-    """Return a number of repetitions in words."""
+    """Return `once more` or `3 times more`."""
     return "once more" if count == 1 else f"{count} times more"

@@ -1,6 +1,7 @@
-"""The rule of `generate`: the guide of an action, the warning and the pattern of a subject.
+"""The rule of `generate`: decide if findings make a new skill, and build its commit.
 
-The step `refresh` updates skills that exist already.
+Kinds are the guide of an action, the warning and the pattern of a subject, and the evolved skill
+and the strategy of a domain. `refresh.py` updates skills that exist already.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,10 +45,10 @@ State = Literal[
 class ExistingSkill(Struct, frozen=True, kw_only=True):
     """The skill of a subject and a kind, as far as it exists.
 
-    `skill` is in the folder `shelf`, and `others` are other skills of the same subject and kind.
-    `linked` are the evaluations linked to it. `archiver` says who archived the skill, if only a
-    person can restore it. `rejection` is set if a person removed it. `unreadable` is the path of a
-    skill that cannot be read. `clock` is the time of the domain.
+    `skill` is in the folder `shelf`, and `others` has the folders of other skills of the same
+    subject and kind. `linked` has the evaluations with a link to the skill. `archiver` says who
+    archived the skill if only a person may restore it. `rejection` is set if a person removed it.
+    `unreadable` is the path of a skill that cannot be read. `clock` is the time of the domain.
     """
 
     skill: Skill | None = None
@@ -61,14 +62,14 @@ class ExistingSkill(Struct, frozen=True, kw_only=True):
 
 
 class SkillState(Struct, frozen=True):
-    """The state of a skill that could be made, and the reason for this state."""
+    """The state of a record on the way to a skill (`due` makes the skill), and the reason."""
 
     state: State
     reason: str
 
 
 def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> SkillState:
-    """Return the state of a skill: due, made already, or not made for some reason."""
+    """Return how far findings are from a skill; the state `due` makes the skill."""
     if (state := _existing_state(existing)) is not None:
         return state
     if existing.unreadable:
@@ -111,7 +112,7 @@ def _outcome_counts(findings: Findings) -> str:
 
 
 def skill_subject(findings: Findings) -> Subject:
-    """Return the subject of a skill: an action for a guide, a domain for a strategy."""
+    """Return the subject of a skill: domain, action and target as far as its kind has them."""
     outcome = findings.account.outcomes[0]
     if findings.kind in DOMAIN_KINDS:
         return outcome.domain, "", None
@@ -160,7 +161,7 @@ def new_skill(
 
 
 def subject_tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return the tags of a skill from these outcomes: domains, then actions, then targets."""
+    """Return the tags of a skill: the domains, actions and targets of its outcomes."""
     labels = [outcome.subject[index] or "" for index in range(3) for outcome in outcomes]
     return tuple(dict.fromkeys(filter(None, map(slug, labels))))[:_MAX_TAGS]
 
@@ -168,7 +169,7 @@ def subject_tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 def addition_change(
     findings: Findings, skill: Skill, text: ComposedText, *, sources: Iterable[str], at: datetime
 ) -> Change:
-    """Return the commit that adds a skill, with links from these outcomes."""
+    """Return the commit that adds a skill, with links from the evaluations `sources`."""
     outcome, target = findings.account.outcomes[0], Ref("skill", skill.name)
     refs = tuple(Ref("evaluation", outcome_id) for outcome_id in sources)
     links = tuple(link_of("generated", source, target, at) for source in refs)
@@ -192,7 +193,7 @@ def is_expired(findings: Findings, existing: ExistingSkill, policy: Policy) -> b
 
 
 def skill_shelf(outcome: Outcome) -> str:
-    """Return the folder of a new skill from an outcome, by the outcome's trust."""
+    """Return the folder of a new skill: proposed/ if its outcome is untrusted."""
     return "skills" if outcome.trust == "local" else "proposed"
 
 
@@ -203,13 +204,13 @@ def creation_time(findings: Findings) -> datetime:
 
 
 def expiry_of(findings: Findings, policy: Policy) -> str | None:
-    """Return the end of a skill's time to live; None for a kind that never expires."""
+    """Return the end of a skill's time to live, or None for a kind that never expires."""
     days = policy.days(findings.kind)
     return expiry_time(creation_time(findings), days) if days else None
 
 
 def expiry_time(at: datetime, days: int) -> str:
-    """Return the time this many days after `at`."""
+    """Return the time some days after `at`, as text."""
     return stamp(at + timedelta(days=days))
 
 
@@ -218,7 +219,7 @@ def skill_text(
 ) -> ComposedText:
     """Return the text of a skill within its limit, and its new files.
 
-    The files hold the text beyond the limit, the evidence of each statement, and every run of a
+    The files have the text beyond the limit, the evidence of each statement, and each run of a
     guide.
     """
     account, limit = findings.account, policy.generate.length(findings.kind)
@@ -237,7 +238,7 @@ def skill_text(
 
 
 def outcome_words(outcomes: Sequence[Outcome], episodes: str = "") -> str:
-    """Return the number of outcomes in words, with their episodes, and the day of the last."""
+    """Return `3 outcomes on 2 occasions, the last on 2026-11-20`."""
     count = len(outcomes)
     day = f"{'the last ' * (count > 1)}on {outcomes[-1].occurred_at:%Y-%m-%d}"
     return f"{pluralize(count, 'outcome')}{episodes}, {day}"
@@ -251,7 +252,7 @@ def about_words(findings: Findings) -> str:
 
 
 def reference_files(name: str, shelf: str, files: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
-    """Return the files of a skill with their paths in references/."""
+    """Return (path, content) of files in the references/ of a skill."""
     return tuple(
         (f"{shelf}/{name}/references/{file}", text.encode()) for file, text in files.items()
     )
@@ -269,6 +270,6 @@ def _reason(findings: Findings) -> str:
 
 
 def judges_of(outcomes: Iterable[Outcome], evaluations: Mapping[str, Evaluation]) -> str | None:
-    """Return the names of the judges of these outcomes."""
+    """Return the names and versions of the judges of outcomes, or None without evaluations."""
     judges = {evaluations[o.id].judge for o in outcomes if o.id in evaluations}
     return join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})) or None

@@ -1,7 +1,7 @@
-"""The changes that install skills of other people; these skills wait in `proposed/`.
+"""Build the changes that install skills of other people; these skills wait in `proposed/`.
 
-Files are bytes by their path in the folder of the skill. Only a person changes an approved skill,
-so its next version is a new proposal.
+`review/installing.py` reads the files of a skill, as bytes by path in its folder. Only a person
+changes an approved skill, so a newer version of it is a new proposal.
 """
 
 import hashlib
@@ -22,14 +22,15 @@ from skillvault.model.text.text import MAX_SLUG, pluralize
 STEP = "install"
 _TAIL_DIGITS = 6  # hex digits of the digest at the end of a name, if the name alone is taken
 _ID_DIGITS = 16  # hex digits of the digest in an id
-_HIGH_CONFIDENCE, _MEDIUM_CONFIDENCE = 0.85, 0.7  # from which on a memory has this importance
-_MAX_PLACE = 40  # characters of a place in a subject
+_HIGH_CONFIDENCE, _MEDIUM_CONFIDENCE = 0.85, 0.7  # lower bounds of high and medium importance
+_MAX_PLACE = 40  # characters of an address in the subject of a commit
 
 
 class Origin(Struct, frozen=True):
-    """The source of an installed skill as a person writes it, with its version and its files.
+    """The source of an installed skill, with its version.
 
-    `digest` is of the files as published; `registry` is the registry that named the source.
+    `digest` is the digest of the published files, and `files` their number. `registry` is the
+    registry that named the source, or "".
     """
 
     url: str
@@ -40,7 +41,7 @@ class Origin(Struct, frozen=True):
 
     @property
     def ref(self) -> Ref:
-        """The address of the source, as the end of a link outside the vault."""
+        """The ref of the source, which is no record of the vault."""
         return Ref("origin", self.digest.removeprefix("sha256:")[:_ID_DIGITS])
 
     def link(self, name: str, now: datetime) -> Link:
@@ -54,7 +55,7 @@ class Origin(Struct, frozen=True):
 
 
 def origin_of(link: Link) -> Origin:
-    """Return the origin in a link `installed`; BadInputError for a broken link."""
+    """Return the origin in an `installed` link; raise BadInputError for a broken link."""
     try:
         values = {key: str(link.metadata.get(key, "")) for key in ("url", "version", "digest")}
         registry = str(link.metadata.get("registry", ""))
@@ -69,26 +70,23 @@ def origin_of(link: Link) -> Origin:
 
 
 def digest_of(files: Files) -> str:
-    """Return `sha256:` and the digest of files with their executable bits, in any order."""
+    """Return `sha256:` and the digest of files, which includes their executable bits."""
     digest = hashlib.sha256()
     for path in sorted(files):
-        runs = "*" if isinstance(files[path], Program) else ""
-        digest.update(f"{path}\0{runs}{len(files[path])}\0".encode() + files[path])
+        mark = "*" if isinstance(files[path], Program) else ""
+        digest.update(f"{path}\0{mark}{len(files[path])}\0".encode() + files[path])
     return f"sha256:{digest.hexdigest()}"
 
 
 def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | None:
-    """Return a free name for a new skill, with six digits of its digest if needed.
-
-    None if both names are taken.
-    """
+    """Return the name, or the name with six digits of the digest, or None if both are taken."""
     tail = f"-{digest.removeprefix('sha256:')[:_TAIL_DIGITS]}"
     names = (name, name[: MAX_SLUG - len(tail)].rstrip("-") + tail)
     return next((candidate for candidate in names if not is_taken(candidate)), None)
 
 
 def name_update(name: str, files: Files, *, is_approved: bool) -> tuple[str, str | None]:
-    """Return the name of a newer version, and the approved skill that it replaces."""
+    """Return the name of a newer version, and the approved skill that it replaces, or None."""
     if is_approved:
         return next(next_names(name)), name
     replaced_name = metadata_of(files).get("replaces")
@@ -115,10 +113,11 @@ def install_change(
 def update_changes(
     install: Change, published: Files, merged_files: Files, paths: Iterable[str]
 ) -> list[Change]:
-    """Return the changes that update a skill: the published files, then a person's edits again.
+    """Return the changes that update a skill: the published files, then a person's edits.
 
-    `install` brings the new version in, and `paths` are the files of the version that waits now.
-    The next update compares with the files of the first change.
+    `install` is the change that installs the new version; `paths` has the files of the version that
+    waits now. The edits are a second change, so that the next update can find the published files
+    in the first.
     """
     name = install.targets[0].id
     folder = f"proposed/{name}"
@@ -126,13 +125,13 @@ def update_changes(
     update = replace(install, removes=_folder_paths(folder, removed_paths))
     if merged_files == published:
         return [update]
-    edited = {path: data for path, data in merged_files.items() if published.get(path) != data}
+    edits = {path: data for path, data in merged_files.items() if published.get(path) != data}
     deleted_paths = (path for path in published if path not in merged_files)
     merge_change = Change(
         step=STEP,
         subject=f"{name} keeps what was changed here",
         reason="Merged with the version that was installed before as the base.",
-        files=_folder_files(folder, edited),
+        files=_folder_files(folder, edits),
         removes=_folder_paths(folder, deleted_paths),
         targets=install.targets,
     )
@@ -140,7 +139,10 @@ def update_changes(
 
 
 def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
-    """Return the change that copies a skill of the package into `skills/`, in place of `paths`."""
+    """Return the change that copies a skill of the package into `skills/`.
+
+    Remove those of the old files `paths` that the package does not have.
+    """
     removed_paths = (path for path in paths if path not in files)
     return Change(
         step=STEP,
@@ -161,7 +163,7 @@ def _folder_paths(folder: str, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _end_of(url: str) -> str:
-    """Return the end of an address that fits into a commit subject, in whole names."""
+    """Shorten an address for the subject of a commit, from its start, in whole segments."""
     segments = url.split("/")
     while len(segments) > 1 and sum(map(len, segments)) + len(segments) > _MAX_PLACE:
         del segments[0]

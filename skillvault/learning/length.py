@@ -1,4 +1,7 @@
-"""Fit a text into its limit; what is too much goes to a file under the same headings."""
+"""Fit the text of a skill into its limit; what is too much goes to a file in references/.
+
+The file has the same headings. All steps that write texts of skills call `compose_text`.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -9,27 +12,27 @@ from skillvault.model.brief import Draft
 from skillvault.model.text import markdown
 from skillvault.model.text.text import count_tokens, trim_to_tokens
 
-STATEMENTS = "statements.md"  # the file for the overflow
-OVERFLOW = "# More than fits into SKILL.md"  # heading of that file
-_HEAD_LINES = 6  # a line of the head has at most a sixth of a text
+STATEMENTS = "statements.md"  # the file for what is too much
+OVERFLOW = "# More than fits into SKILL.md"  # the heading of this file
+_HEAD_LINES = 6  # a line of the head has at most a sixth of the limit
 
 
 class References(NamedTuple):
-    """The files of a skill in references/: generated files, and files that a person edited."""
+    """The names of a skill's files in references/: generated files, and files edited since."""
 
     generated: Collection[str] = ()
     edited: Collection[str] = ()
 
     def files_to_write(self, files: Mapping[str, str]) -> dict[str, str]:
-        """Return the files by name, without overwriting a file that a person edited.
+        """Return the files to write, by name, without overwriting a file that a person edited.
 
-        A generated file that is needed no more keeps its heading alone.
+        A generated file that is no longer needed is reduced to its heading.
         """
         empty_files = dict.fromkeys(self.generated, f"{OVERFLOW}\n")
         return empty_files | {self.free(name): text for name, text in files.items()}
 
     def free(self, name: str) -> str:
-        """Return the name under which a generated file is written."""
+        """Return the name, with a number if a person edited the file with this name."""
         (stem, _, suffix), number, free_name = name.rpartition("."), 1, name
         while free_name in self.edited:
             number += 1
@@ -47,9 +50,9 @@ class ComposedText(Struct, frozen=True):
 def compose_text(
     draft: Draft, kind: str, header: Sequence[str], *, limit: int, references: References
 ) -> ComposedText:
-    """Compose a text within its limit; what is too much goes to a new file in references/.
+    """Compose the text of a skill within `limit` tokens, with a file for what is too much.
 
-    `kind` stands before the title, `header` are the lines below the title.
+    The first line is `# <kind>: <title>`; the lines of `header` follow.
     """
     file = references.free(STATEMENTS)
     title = f"# {kind}: {trim_to_tokens(draft.title, head_line_limit(limit))}"
@@ -61,10 +64,10 @@ def compose_text(
 def fit_sections(
     parts: Sequence[tuple[str, str]], token_limit: int
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the sections within `token_limit` tokens, and what is too much.
+    """Return the sections within `token_limit` tokens, and what was cut, by heading.
 
-    Both have the same headings. The longest section is cut first, from its end; the start of the
-    first section is cut last. A section without space is "".
+    The longest section is cut first, from its end; the start of the first section is cut last. A
+    section that was cut completely is "".
     """
     blocks = [markdown.blocks(text.strip()) for _, text in parts]
     sizes = [
@@ -87,9 +90,9 @@ def fit_sections(
 def fit_body(
     head: Sequence[str], parts: Sequence[tuple[str, str]], limit: int, file: str = STATEMENTS
 ) -> tuple[str, str]:
-    """Return a body of head and sections within `limit` tokens, and what is too much.
+    """Return a body of head and sections within `limit` tokens, and the text for `file`.
 
-    The body refers to `file` for the rest.
+    The text has what was cut, and is "" if nothing was cut. The body refers to the file.
     """
     sections = [(name, text.strip()) for name, text in parts if text.strip()]
     frame = "\n".join([*head, f"*More: references/{file}*", *(name for name, _ in sections)])
@@ -101,5 +104,5 @@ def fit_body(
 
 
 def head_line_limit(limit: int) -> int:
-    """Return the token limit of a line of the head, so that statements fill most of a text."""
+    """Return the token limit of one line of the head, so that statements have most space."""
     return limit // _HEAD_LINES

@@ -1,6 +1,7 @@
 """Find suspicious passages in a foreign skill, for a person to read before approving it.
 
-The rules find known tricks against readers. A skill without findings may still be unsafe.
+Installations, imports and reviews show the findings. The rules find only known tricks, so a skill
+without findings may still be unsafe. Add patterns to `lint.txt`.
 """
 
 import re
@@ -15,7 +16,7 @@ from skillvault.model.text.hidden_characters import escape_hidden, hidden_charac
 from skillvault.model.text.tables import read_patterns
 from skillvault.model.text.text import shorten
 
-KEEPS_OUT = "secret"  # the code of findings that keep a skill of a public source out
+KEEPS_OUT = "secret"  # the code of findings for which a skill of a public source is refused
 NO_PROOF = "a clean lint proves no safety"
 _MAX_FINDINGS = 40  # findings in a commit or on a screen
 _MAX_QUOTE = 60  # characters of a match
@@ -27,7 +28,7 @@ _REACHES = (
     "the network", "other programs", "code made at run time", "the environment",
     "packages to install", "files to delete",
 )  # fmt: skip
-# What a line may hold: a code, a pattern, and a sentence about the words that match.
+# (code, pattern, sentence about the matching words) for findings in one line
 _LINE_RULES = (
     ("orders", _CUE["orders"], "“{}”"),
     ("script", _CUE["runs when loaded"], "runs when a host loads it: “{}”"),
@@ -49,17 +50,20 @@ class Finding(Struct, frozen=True, order=True):
 
     @property
     def where(self) -> str:
-        """The file and the line."""
+        """The place as `file:line`, or the file alone."""
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
 def lint_files(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
-    """Return the findings in the files of a skill, sorted by file and line."""
+    """Return the findings in the files of a skill, sorted by file and line.
+
+    `secrets` returns the kinds of the secrets in a text.
+    """
     return sorted(f for path in files for f in _file_findings(path, files[path], secrets))
 
 
 def lint_lines(findings: Sequence[Finding]) -> list[str]:
-    """Return the counts of the findings, then each finding on a line."""
+    """Return lines for a person: the counts of the findings, then one line for each finding."""
     counts = Counter(finding.code for finding in findings)
     kinds = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
     lines = [f"Lint: {kinds or 'nothing found'}; {NO_PROOF}."]
@@ -73,11 +77,11 @@ def lint_lines(findings: Sequence[Finding]) -> list[str]:
 
 
 def sum_up(skills: Sequence[Sequence[Finding]]) -> str:
-    """Say in how many skills each kind of finding is, by the findings of each skill."""
+    """Return a sentence with the number of skills that have each kind of finding."""
     counts = Counter(code for findings in skills for code in {f.code for f in findings})
     kinds = ", ".join(f"{code} in {count:,}" for code, count in sorted(counts.items()))
-    flagged = sum(map(bool, skills))
-    sentence = f"findings in {flagged:,} of {len(skills):,} skills ({kinds})"
+    flagged_count = sum(map(bool, skills))
+    sentence = f"findings in {flagged_count:,} of {len(skills):,} skills ({kinds})"
     return f"Lint: {sentence if kinds else 'nothing found'}; {NO_PROOF}."
 
 
@@ -108,7 +112,7 @@ def _line_findings(path: str, text: str, *, is_script: bool) -> Iterator[Finding
     lines = [line[:_MAX_LINE] for line in text.splitlines()]
     checked_text = "\n".join(lines)
     for code, pattern, sentence in _LINE_RULES:
-        # One search of the whole text costs far less than one of each line.
+        # One search of the whole text costs far less than a search of each line.
         if pattern.search(checked_text) and not (is_script and code == "orders"):
             for number, line in enumerate(lines, 1):
                 for words in _matches(pattern, line):
@@ -120,7 +124,7 @@ def _line_findings(path: str, text: str, *, is_script: bool) -> Iterator[Finding
 
 
 def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
-    """Yield each secret with its line; a secret over several lines belongs to the whole file."""
+    """Yield each secret with its line, or with line 0 if it extends over several lines."""
     if kinds := secrets(text):
         lines = enumerate(text.splitlines(), 1)
         secret_lines = [(number, kind) for number, line in lines for kind in secrets(line)]

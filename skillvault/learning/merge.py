@@ -1,6 +1,7 @@
-"""Merge the skills of a domain that say the same into one evolved skill.
+"""The rule of `merge`: merge the skills of a domain that say the same into one evolved skill.
 
-The merged skills go to archive/. A person's edits are never overwritten.
+The merged skills go to archive/. `loop/merge.py` finds the groups of sessions; the profile `seed`
+also merges skills of outcomes, with `seed/skills.py`.
 """
 
 from collections import Counter
@@ -32,9 +33,8 @@ _Brief = TypeVar("_Brief", SessionExcerpt, Agreement)
 class SkillMerge(Struct, Generic[_Brief], frozen=True, kw_only=True):
     """Skills of a domain that say the same, to be merged into one skill.
 
-    `brief` has the outcomes or sessions of all of them. `names` are the skills that are archived.
-    `target` is the evolved skill that takes them in, None for a new one. `at` is the time of the
-    merge.
+    `brief` has the outcomes or sessions of all these skills. `names` are the skills to archive.
+    `target` is the existing evolved skill, or None for a new skill. `at` is the time of the merge.
     """
 
     domain: str
@@ -47,7 +47,10 @@ class SkillMerge(Struct, Generic[_Brief], frozen=True, kw_only=True):
 def find_rejection(
     sources: Collection[str], sets: Iterable[tuple[frozenset[str], Rejection]]
 ) -> Rejection | None:
-    """Return the rejection of an earlier merge of at least two of these sources."""
+    """Return the rejection of an earlier merge of at least two of the sources, or None.
+
+    `sets` has the sources of each rejected merge.
+    """
     for members, rejection in sets:
         if len(members.intersection(sources)) > 1:
             return rejection
@@ -55,7 +58,7 @@ def find_rejection(
 
 
 def sessions_digest(sessions: Sequence[Session]) -> str:
-    """Return twelve hex digits of the sessions of an evolved skill."""
+    """Return twelve hex digits of the hash of an evolved skill's sessions."""
     return sha256("\n".join(session.id for session in sessions).encode()).hexdigest()[:12]
 
 
@@ -96,7 +99,7 @@ def growth_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit that extends an evolved skill by more skills or sessions."""
+    """Return the commit that adds further skills or sessions to an evolved skill."""
     text = session_text(
         merge.brief, draft, "Evolved", limit=policy.merge.max_tokens, references=references
     )
@@ -120,7 +123,7 @@ def _session_change(
 
 
 def evolved_skill(merge: SkillMerge[Any], skill: Skill, draft: Draft, policy: Policy) -> Skill:
-    """Return a skill with the description, the kind and the time to live of a merge."""
+    """Give a skill the description, the kind and the time to live of an evolved skill."""
     return replace(
         skill,
         description=shorten(draft.description, 1024),
@@ -136,7 +139,7 @@ def evolution_change(
 ) -> Change:
     """Return the commit that adds or extends an evolved skill, and archives the merged skills.
 
-    `files` are the texts in references/ by name. `parts` are further fields of the change.
+    `files` has the texts in references/ by name. `parts` are further fields of the change.
     """
     target = Ref("skill", skill.name)
     sources = tuple(Ref("skill", name) for name in merge.names)

@@ -1,4 +1,8 @@
-"""The names of generated skills, from their subjects, never from the order of arrival."""
+"""Make the names of generated skills from their subjects, whatever the order of arrival is.
+
+Each kind of skill has a function for its name here. If a name is taken or cut off, hex digits of
+the sources make it unique; the profile `seed` appends numbers instead.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -14,39 +18,39 @@ from skillvault.model.text.text import MAX_SLUG, can_end_name, slug
 DOMAIN_KINDS: tuple[SkillKind, ...] = ("evolved", "strategy")
 GENERAL_PREFIX = "general-"
 _MAX_ABOUT = 48  # characters of the subject in the name of a general skill
-_HEX_LENGTHS = (6, 12, 24, 48)  # digits at the end of a name; more if the name is taken
+_HEX_LENGTHS = (6, 12, 24, 48)  # hex digits at the end of a name; more if the name is taken
 _NEXT_SUFFIX = "-next"
 _NEXT_NAME = re.compile(rf"{_NEXT_SUFFIX}(?:-[0-9a-f]+)?$")
-_SESSION_START = 8  # characters of a session in the name of its skill
+_SESSION_START = 8  # characters of a session's id in the name of its skill
 
 
 def with_folder_name(folder: str, skill: Skill) -> Skill:
-    """Return a skill with the name of its folder, whatever its front matter says."""
+    """Give a skill the name of its folder, which counts more than the name in its file."""
     return skill if skill.name == folder else replace(skill, name=folder)
 
 
 def strategy_name(domain: str) -> str:
-    """Return the name of the strategy of a domain."""
+    """Return the name of a domain's strategy."""
     return next(subject_names("strategy", (domain, "", None), "local"))
 
 
 def is_strategy(name: str) -> bool:
-    """Return True for the name of a strategy, which has no single source."""
+    """Return True for the name of a strategy."""
     return name.startswith("strategy-")
 
 
 def is_general(name: str) -> bool:
-    """Return True for the name of a skill that facts of several domains made."""
+    """Return True for the name of a general skill, which facts of several domains made."""
     return name.startswith(GENERAL_PREFIX)
 
 
 def general_name(about: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
-    """Return `general-<slug of about>`, with hex of its sources if that is taken or incomplete."""
+    """Return `general-<slug of about>`; if that is taken or cut off, append hex of the sources."""
     return _free_name(slug(f"{GENERAL_PREFIX}{slug(about, limit=_MAX_ABOUT)}"), sources, is_taken)
 
 
 def subject_key(subject: Subject) -> str:
-    """Return a subject as the key `metadata.subject`: `perps / open_long / SOL-PERP`."""
+    """Return a subject as in `metadata.subject`: `perps / open_long / SOL-PERP`."""
     parts = [part for part in subject if part]
     plain_parts = [" ".join(part.split()).replace("/", "//") for part in parts]
     has_changed = any(" ".join(part.split()) != part for part in parts)
@@ -54,11 +58,10 @@ def subject_key(subject: Subject) -> str:
 
 
 def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[str]:
-    """Yield names for the skill of a subject; the first free name is used.
+    """Yield names for the skill of a subject; use the first free name.
 
-    `<kind>-<domain>-…` is the first name if it fits and its source is trusted, and if it keeps
-    every part and does not end in a word such as `the` or `of`. The other names end in hex of the
-    subject.
+    The first name is `<kind>-<domain>-…` if its source is trusted, if the slug loses nothing, and
+    if the name does not end in a word such as `the`. The other names end in hex of the subject.
     """
     parts = [part for part in subject if part]
     slugs = [slug(part, limit=MAX_SLUG * 2) for part in parts]
@@ -72,22 +75,19 @@ def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[s
 def free_name(
     kind: SkillKind, about: str, sources: Iterable[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """Return `<kind>-<slug of about>`; if it is taken or cut off, append a hash of the sources."""
+    """Return `<kind>-<slug of about>`; if that is taken or cut off, append hex of the sources."""
     return _free_name(slug(f"{kind}-{about}"), sources, is_taken)
 
 
 def next_names(name: str) -> Iterator[str]:
-    """Yield names for the next version of an approved skill; the first free name is used.
-
-    All but the first name end in hex, in case another skill has the first name.
-    """
+    """Yield names for the next version of an approved skill; use the first free name."""
     base = name[: MAX_SLUG - len(_NEXT_SUFFIX)].rstrip("-") + _NEXT_SUFFIX
     yield base
     yield from _names_with_hex(base, [name])
 
 
 def may_be_next(name: str) -> bool:
-    """Return True if this can be the name of the next version of another skill."""
+    """Return True if a name can be the name of a next version."""
     return _NEXT_NAME.search(name) is not None
 
 
@@ -98,13 +98,13 @@ def _free_name(base: str, sources: Iterable[str], is_taken: Callable[[str], bool
 
 
 def distilled_name(session: str, is_taken: Callable[[str], bool]) -> str:
-    """Return `distilled-<first 8 of the session>-<6 hex of it>`, with more hex if that is taken."""
+    """Return `distilled-<first 8 of the session>-<6 hex>`, with more hex if that is taken."""
     prefix = f"distilled-{session[:_SESSION_START].strip('-')}"
     return next(name for name in _names_with_hex(prefix, [session]) if not is_taken(name))
 
 
 def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) -> str:
-    """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if that is taken, as the designs ask."""
+    """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if that is taken (profile `seed`)."""
     base = slug(f"{kind}-{about}")
     if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(base):
         while not can_end_name(base.rpartition("-")[2]):
@@ -115,7 +115,7 @@ def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) 
 
 
 def _names_with_hex(base: str, parts: Iterable[str]) -> Iterator[str]:
-    """Yield a name with more and more hex digits of a digest of its parts."""
+    """Yield a name with more and more hex digits of the hash of its parts."""
     digits = _hex(parts)
     yield from (f"{slug(base, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX_LENGTHS)
 

@@ -1,6 +1,7 @@
-"""The next version of an approved skill, as a proposal that waits for a person.
+"""Build the changes of next versions: proposals that would replace an approved skill.
 
-The version has a name of its own in proposed/, and names the approved skill that it replaces.
+A next version has another name in proposed/, and names the approved skill that it replaces.
+`loop/next_versions.py` finds versions and calls this module; `review/` approves and rejects them.
 """
 
 import re
@@ -38,16 +39,9 @@ _SERVED, _PROPOSED = "skills", "proposed"
 _WRITTEN = ("metadata", "written")
 # The keys that an approved skill may get from its next version.
 _LEARNED_KEYS = (
-    "description",
-    "tags",
-    "roles",
-    "stages",
-    "subject",
-    "account",
-    "created",
-    "expires",
-)
-# The counts and days of a statement, which grow while it says the same.
+    "description", "tags", "roles", "stages", "subject", "account", "created", "expires",
+)  # fmt: skip
+# The counts and days in a statement, which change while the statement says the same.
 _COUNTS = re.compile(
     r"\b\d+ of (?:all )?\d+\b|\b\d{4}-\d\d-\d\d\b|\b\d+(?= (?:more |other )?(?:outcomes?|runs?|"
     r"times?|sessions?|occasions?|decisions?|cases?|facts?|failures?|losses|successes|gains?)\b)"
@@ -58,16 +52,16 @@ _Edit = TypeVar("_Edit", Edit, Rewrite)
 
 
 def metadata_of(files: Files) -> Mapping[str, Any]:
-    """Return the metadata of a skill's file."""
+    """Return the metadata in the SKILL.md of some files."""
     meta, _ = front_matter.read_document(front_matter.text_of(files[FILE]))
     metadata = meta.get("metadata")
     return metadata if isinstance(metadata, Mapping) else {}
 
 
 def proposed_files(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
-    """Return the files of a skill as the proposal `name`, which would replace another skill.
+    """Return the files of a skill as the proposal `name`, which would replace `replaces`.
 
-    The key `internal` is removed, because the writer sets it again.
+    Remove the key `internal`, because the writer sets it again.
     """
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), _PROPOSED)
@@ -82,7 +76,7 @@ def proposed_files(files: Files, name: str, replaces: str | None = None) -> dict
 
 
 class WrittenSkill(Struct, frozen=True):
-    """A skill, its files by their path in its folder, and the texts that skillvault wrote."""
+    """A skill, its files by path in its folder, and the texts that skillvault wrote into it."""
 
     skill: Skill
     files: Files = {}
@@ -99,7 +93,8 @@ class WrittenSkill(Struct, frozen=True):
     def marks(self) -> str:
         """The digests of the generated sections, as in `metadata.written`.
 
-        A section that a person removed keeps its digest, so that it is not added again.
+        A section that a person removed has the digest of an empty text, so that it is not added
+        again.
         """
         texts = {DESCRIPTION: self.skill.description, **sections_of(self.skill.body)}
         edits = set(sections.edited_sections(self.written.bodies, self.skill.body))
@@ -112,7 +107,7 @@ class WrittenSkill(Struct, frozen=True):
 
 
 def rewritten_skill(change: Change, shelf: str) -> str | None:
-    """Return the name of the skill in `shelf` that a change rewrites; None without one."""
+    """Return the name of the skill in the folder `shelf` that a change rewrites, or None."""
     paths = [rewrite.path for rewrite in change.rewrites]
     paths += [edit.path for edit in change.edits if edit.key == ("description",)]
     names = (path.split("/")[1] for path in paths if path.startswith(f"{shelf}/"))
@@ -120,7 +115,7 @@ def rewritten_skill(change: Change, shelf: str) -> str | None:
 
 
 def with_account_of(waiting: Skill, skill: Skill) -> Skill:
-    """Return a skill with the account and the subject of its waiting version."""
+    """Give a skill the account and the subject of its waiting version."""
     return replace(skill, account=waiting.account, subject=waiting.subject)
 
 
@@ -151,15 +146,15 @@ def later_version(
 ) -> Change:
     """Turn the rewrite of an approved skill into a rewrite of its waiting version.
 
-    Text that a person edited stays.
+    Text that a person edited stays. `linked` has the links that the version has already.
     """
     skill, old_skill = waiting.skill, approved.skill
     path = f"{_PROPOSED}/{skill.name}/{FILE}"
     old_folder, folder = f"{_SERVED}/{old_skill.name}/", f"{_PROPOSED}/{skill.name}/"
     target = next((rewrite.body for rewrite in change.rewrites), old_skill.body)
     body = sections.rewrite_body(skill.body, waiting.written.bodies, target)
-    edited = _apply_edits(with_account_of(skill, old_skill), change.edits)
-    new_skill = replace(skill, **{key: getattr(edited, key) for key in _LEARNED_KEYS})
+    edited_skill = _apply_edits(with_account_of(skill, old_skill), change.edits)
+    new_skill = replace(skill, **{key: getattr(edited_skill, key) for key in _LEARNED_KEYS})
     return replace(
         _as_proposal(change, skill.name, old_skill.name, linked),
         files=tuple((_move_path(file, old_folder, folder), data) for file, data in change.files),
@@ -169,7 +164,7 @@ def later_version(
 
 
 def withdrawal_change(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
-    """Withdraw a next version if all of its new statements were rejected earlier."""
+    """Return the commit that removes a next version whose statements were rejected earlier."""
     return Change(
         step=change.step,
         subject=f"withdraw {waiting.name}",
@@ -189,7 +184,7 @@ def _move_edit(edit: _Edit, source: str, target: str) -> _Edit:
 
 
 def _as_proposal(change: Change, name: str, old_name: str, linked: Container[Ref]) -> Change:
-    """Return a change with links to the proposal, and without moves of served skills."""
+    """Redirect the links of a change to the proposal, and drop its moves of served skills."""
     old_ref = Ref("skill", old_name)
     links = [
         _redirect_link(record, name) if record.target == old_ref else record
@@ -226,7 +221,7 @@ def _apply_edits(skill: Skill, edits: Iterable[Edit]) -> Skill:
 
 
 def restore_as_proposal(change: Change, name: str) -> Change:
-    """Return a change after which a restored skill with a new text waits for approval."""
+    """Turn the restoration of a skill with a new text into a proposal."""
     restore = Move(f"archive/{name}", f"{_SERVED}/{name}")
     if restore not in change.moves:
         return change
@@ -245,10 +240,9 @@ def restore_as_proposal(change: Change, name: str) -> Change:
 
 
 def approved_skill(waiting: Skill, approved: Skill, base: Skill) -> Skill:
-    """Return an approved skill with the text of its next version.
+    """Give an approved skill the text of its next version.
 
-    `base` is the approved skill from which the version was written. A person's edits since then
-    stay.
+    `base` is the approved skill from which the version was written. Later edits of a person stay.
     """
     body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
     keys = (*_LEARNED_KEYS, "written")
@@ -265,10 +259,10 @@ def approve_learned(
     paths: Iterable[str],
     links: Sequence[Link],
 ) -> Change:
-    """Replace an approved skill by its next version, which skillvault learned.
+    """Return the commit that replaces an approved skill with its learned next version.
 
-    `files` are the files of the version by their path in its folder, `paths` their paths in the
-    vault, and `links` the links to the version.
+    `files` has the files of the version by path in its folder, `paths` their paths in the vault,
+    and `links` the links to the version.
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
     changes = sections.statement_changes(approved.body, new_skill.body)
@@ -285,7 +279,7 @@ def approve_learned(
 
 
 def skill_edits(path: str, skill: Skill, new_skill: Skill, keys: Iterable[str]) -> tuple[Edit, ...]:
-    """Return the edits of the keys in which a skill differs from the new one."""
+    """Return the edits of the `keys` in which a skill differs from the new skill."""
     changed_keys = [key for key in keys if key_text(new_skill, key) != key_text(skill, key)]
     key_paths = {key: (key,) if key == "description" else ("metadata", key) for key in changed_keys}
     return tuple(
@@ -296,7 +290,7 @@ def skill_edits(path: str, skill: Skill, new_skill: Skill, keys: Iterable[str]) 
 
 
 def key_text(skill: Skill, key: str) -> str:
-    """Return the value of a key as one line, as in the file; "" without the key."""
+    """Return the value of a key as one line, as in the file, or "" without a value."""
     value = getattr(skill, key)
     return " ".join(value if isinstance(value, tuple) else (value or "").split())
 
@@ -304,10 +298,10 @@ def key_text(skill: Skill, key: str) -> str:
 def approve_installed(
     skill: Skill, files: Files, paths: Iterable[str], links: Sequence[Link]
 ) -> Change:
-    """Replace an installed skill by its next version, which starts as `testing`.
+    """Return the commit that replaces an installed skill with its next version.
 
-    `files` are the files of the version, `paths` the files of the replaced skill, and `links` the
-    links to the version.
+    The version starts as `testing`. `files` has the files of the version, `paths` the files of the
+    replaced skill, and `links` the links to the version.
     """
     name = skill.replaces
     if name is None:
@@ -341,9 +335,9 @@ def _approval(
 
 
 def repeats_rejected(text: str, rejected_text: str, approved_text: str) -> bool:
-    """Return True if a version changes no more than a rejected version did, apart from counts.
+    """Return True if a text adds and removes only statements that a rejected version did too.
 
-    The arguments are the texts of the version, of the rejected version, and of the approved skill.
+    Counts and days in statements are ignored.
     """
     base = _forms(approved_text)
     added_forms, removed_forms = _differences(_forms(text), base)

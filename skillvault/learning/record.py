@@ -1,4 +1,7 @@
-"""The rule of `record`: check incoming records, and make the commits that store them."""
+"""The rule of `record`: check incoming records against the vault, and build their commits.
+
+`model/intake.py` checks each record alone before.
+"""
 
 import difflib
 import re
@@ -13,13 +16,13 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Recommendation, Session, ref_of
 from skillvault.model.text.text import join_items, make_inert, pluralize
 
-_MIN_LIKENESS = 0.8  # likeness of a name to the domain that it may misspell
+_MIN_LIKENESS = 0.8  # a name that is so similar to a domain may be misspelt
 
 Event = tuple[str, str | None, str | None]
 
 
 def event_of(outcome: Outcome) -> Event:
-    """Return the key of an outcome's event id within its trust and agent."""
+    """Return the key of an outcome's event: trust, agent and event id."""
     return (outcome.trust, outcome.source.agent, outcome.event_id)
 
 
@@ -44,7 +47,7 @@ def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
 
 
 def near_domain(domain: str, domains: Collection[str]) -> str | None:
-    """Return the domain of the vault that this name may misspell; None without one.
+    """Return the domain that a name may misspell, or None.
 
     Names that differ only in digits are a series, not typing errors.
     """
@@ -55,7 +58,7 @@ def near_domain(domain: str, domains: Collection[str]) -> str | None:
 
 
 def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
-    """Raise BadInputError if the producer used this event id before for other content."""
+    """Raise BadInputError if the agent used an event id before for other content."""
     if outcome.event_id is None:
         return
     earlier_outcome = events.get(event_of(outcome))
@@ -73,8 +76,8 @@ def check_claim(
 ) -> None:
     """Raise BadInputError if the decision of an outcome belongs to another agent.
 
-    `receipts` are all recommendations of the decision, `claims` its trusted outcomes. An untrusted
-    outcome is never joined with them.
+    `receipts` has all recommendations for the decision, `claims` the claims of its trusted
+    outcomes. An untrusted outcome is not checked, because it never gets the receipts.
     """
     trusted = [receipt for receipt in receipts if receipt.trust == "local"]
     if outcome.trust == "untrusted" or not trusted:

@@ -1,6 +1,7 @@
 """The rule of `refresh`: update the skill of a subject when its findings change.
 
-A person's text stays. A skill without evidence is archived; with new evidence it comes back.
+Text that a person wrote stays. A skill without evidence is archived; with new evidence it is
+restored. `generate.py` makes new skills.
 """
 
 from collections.abc import Collection
@@ -25,10 +26,11 @@ STEP = "refresh"
 
 
 class SkillRefresh(Struct, frozen=True, kw_only=True):
-    """An update of the skill of a subject: a new text, a move to archive/, or a return.
+    """An update of the skill of a subject.
 
-    `what` names the update. `fresh` are the evaluations to link. `merged` are older skills of the
-    subject that are archived.
+    `what` says if the skill gets a new text (`refresh`), is archived (`leave`) or restored.
+    `fresh` has the evaluations to link. `merged` has the folders of older skills of the subject to
+    archive.
     """
 
     what: Literal["refresh", "leave", "restore"]
@@ -39,11 +41,11 @@ class SkillRefresh(Struct, frozen=True, kw_only=True):
 
 
 def find_refresh(
-    findings: Findings, existing: generate.ExistingSkill, unlinked: Collection[str], policy: Policy
+    findings: Findings, existing: generate.ExistingSkill, sources: Collection[str], policy: Policy
 ) -> SkillRefresh | None:
-    """Return the update that the skill of a subject needs; None without one.
+    """Return the update that the skill of a subject needs, or None if it needs none.
 
-    `unlinked` are evaluations whose link to the skill a person removed.
+    `sources` has the evaluations that made the skill, even if a person removed their links.
     """
     skill, is_archived = existing.skill, existing.shelf == "archive"
     if skill is None or existing.archiver or skill.status in ("pinned", "retired"):
@@ -57,21 +59,21 @@ def find_refresh(
     life, clock = lifetime(skill, policy), existing.clock
     has_time = not is_archived and life is not None and clock is not None and clock <= life.end
     if generate.is_expired(findings, existing, policy) and not has_time:
-        return None  # the step expire archives it
+        return None  # the step `expire` archives the skill
     if not is_archived and skill.account == digest(findings) and not existing.others:
         return None
-    linked_ids = {*existing.linked, *unlinked}
+    linked_ids = {*existing.linked, *sources}
     return SkillRefresh(
         what="restore" if is_archived else "refresh",
         findings=findings,
         existing=existing,
-        fresh=tuple(name for name in evidence_ids(findings) if name not in linked_ids),
+        fresh=tuple(key for key in evidence_ids(findings) if key not in linked_ids),
         merged=existing.others,
     )
 
 
 def withdrawal_change(refresh: SkillRefresh) -> Change:
-    """Return the commit that archives a skill whose findings are not enough any more."""
+    """Return the commit that archives a skill whose findings are no longer enough."""
     skill, shelf = refresh.existing.skill, refresh.existing.shelf
     assert skill is not None
     outcomes = refresh.findings.account.outcomes
@@ -100,7 +102,7 @@ def rewrite_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit that updates a skill to its findings, or brings it back."""
+    """Return the commit that updates a skill to its findings, or restores it."""
     skill, findings = refresh.existing.skill, refresh.findings
     assert skill is not None
     shelf, new_shelf = refresh.existing.shelf, generate.skill_shelf(findings.account.outcomes[0])
@@ -143,7 +145,7 @@ def rewrite_change(
 
 
 def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
-    """List the statements that were added, removed or changed."""
+    """Return the reason for a rewrite: the counts of outcomes and the changed statements."""
     findings = refresh.findings
     counts, *changes = sections.statement_changes(old_body, new_body)
     summary = "its text stays as it is." if old_body == new_body else counts

@@ -1,7 +1,7 @@
-"""The records that a person removed; the steps do not make them again.
+"""Remember the records that a person removed, so that the steps do not make them again.
 
-The trailers of the commits on the branch tell what was made and removed. A removed link also stands
-for the record that it led to.
+The trailers of the commits on the branch name the records that were made; a record that no longer
+exists was removed. Steps ask `Rejections` before they yield a change.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -13,21 +13,21 @@ from skillvault.learning.naming import is_general, is_strategy, may_be_next
 from skillvault.model.change import FORGET
 from skillvault.model.records import Commit
 
-# The kinds that are made of other records. A batch of intake has sources and targets too, but
-# nobody asks which source made which target.
+# The kinds that are made of other records. For other kinds, the sources of a rejection are not
+# needed.
 _LEARNED_KINDS = frozenset({"skill", "fact"})
-# The step of skills across domains: a fact may make a skill of its own domain, too.
+# The name of `promote` across domains; a fact may make a skill of its own domain, too.
 GENERAL = "general"
 REJECT, UNDO = "reject", "undo"
-# A person's decisions make nothing; they may concern a skill that is no file of the vault.
+# The targets of these steps were not made by them.
 _DECISION_STEPS = frozenset({"pin", "keep", "retire", "restore", REJECT, FORGET, UNDO})
 
 
 class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
-    """A record that a commit made and that HEAD no longer has.
+    """A record that `commit` made and that HEAD no longer has.
 
-    `reason` is the person's reason, "" if unknown. `like` is set for a record that was never made:
-    it says the same as this record, which `commit` rejected.
+    `reason` is the reason of the person, or "" if not known. If `like` is set, the record was never
+    made, because it says the same as the record `like`, which `commit` rejected.
     """
 
     target: str
@@ -37,7 +37,7 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
 
     @property
     def sentence(self) -> str:
-        """The sentence about the rejection, with the reason."""
+        """A sentence about the rejection, with the reason."""
         name, reason_text = self.target.partition(":")[2], f": {self.reason}" if self.reason else ""
         if self.like == name:
             return f"says what was rejected in {self.commit[:10]}{reason_text}"
@@ -47,9 +47,9 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
 
 
 class RejectedSkill(Struct, frozen=True, kw_only=True):
-    """A proposal that a person rejected, with its text, commit and reason.
+    """A proposal that a person rejected, with the commit and the reason of the rejection.
 
-    `replaces` is the approved skill whose next version it was.
+    `replaces` is the approved skill that the proposal would have replaced, or None.
     """
 
     skill: str
@@ -63,11 +63,10 @@ class RejectedSkill(Struct, frozen=True, kw_only=True):
 class Rejections:
     """The records that were made once and removed later.
 
-    `commits` are the commits of skillvault on the branch, newest first. `present` are the
-    `<kind>:<id>` of all records in HEAD, archive included. `withdrawn` are records that skillvault
-    itself removed. `proposals` are the proposals that persons rejected, by their texts. `versions`
-    returns the names of the next versions of a skill; these are compared by their texts alone,
-    because the skill itself stays.
+    `commits` has the commits of skillvault on the branch, newest first. `records` has the
+    `<kind>:<id>` of all records in HEAD, archive included, and `withdrawn_records` those that
+    skillvault itself removed. `proposals` has the proposals that persons rejected. `versions`
+    returns the names of next versions; these are compared by their texts alone.
     """
 
     def __init__(
@@ -109,24 +108,25 @@ class Rejections:
         )
 
     def of_target(self, ref: object) -> Rejection | None:
-        """Return the rejection of this record."""
+        """Return the rejection of a record, or None."""
         return self._targets.get(str(ref))
 
     def of_source(self, step: str, ref: object, kind: str, prefix: str = "") -> Rejection | None:
-        """Return the rejection of a record that a step made from this source, by name prefix."""
+        """Return the rejection of a record that a step made from a source, or None.
+
+        The record is of a kind and has a name with this prefix.
+        """
         start = f"{kind}:{prefix}"
         rejections = self._sources.get((step, str(ref), kind), ())
-        return next((why for why in rejections if why.target.startswith(start)), None)
+        return next((r for r in rejections if r.target.startswith(start)), None)
 
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
-        """Return (the ids of all sources, the rejection) for every removed record of a step."""
-        return [
-            (frozenset(sources), why) for (by, why), sources in self._sets.items() if by == step
-        ]
+        """Return (ids of all sources, rejection) for each removed record of a step."""
+        return [(frozenset(sources), r) for (by, r), sources in self._sets.items() if by == step]
 
 
 def _sources_of(commit: Commit, target: str) -> tuple[str, ...]:
     kind, _, name = target.partition(":")
     if kind == "fact" and 1 < len(commit.sources) == len(commit.targets):
-        return (commit.sources[commit.targets.index(target)],)  # each of one, in their order
+        return (commit.sources[commit.targets.index(target)],)  # one source for each target
     return commit.sources if kind in _LEARNED_KINDS and not is_strategy(name) else ()

@@ -1,6 +1,7 @@
-"""The rules of a profile as one value, chosen once when a run or a question starts.
+"""The functions in which profiles differ, as one value that is chosen when a run starts.
 
-No rule asks for the name of the profile. `loop/profiles.py` lists the profiles.
+No rule asks which profile is active; it calls a function here. `loop/profiles.py` sets the
+functions of each profile.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,20 +15,20 @@ from skillvault.model.policy import Policy
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """The rules of learning: the policy, and the functions in which profiles differ.
+    """The policy, and the functions in which profiles differ.
 
-    On the use of a skill: `proves` and `retires` judge its evidence. `tries_again` allows a second
-    trial of a retired skill. `is_proven`, `qualifies`, `gains` and `explored_share` rank skills.
-    `open_words` describes the evidence.
+    Use of skills: `proves` and `retires` judge the evidence of a skill, and `open_words` describes
+    it. `tries_again` allows a second trial of a retired skill. `is_proven`, `qualifies`, `gains`
+    and `explored_share` rank skills for recommendations.
 
-    On facts: `weighs` is True if runs count for and against facts. `is_surprise` is True if a wrong
-    verdict teaches. `insight_state` returns the state of an evaluation on its way to a fact.
-    `pattern_name` names the skill of facts.
+    Facts: with `weighs`, runs count for and against facts. `is_surprise` tells if a wrong verdict
+    makes a fact. `insight_state` returns how far an evaluation is from a fact. `pattern_name` names
+    the skill of facts.
 
-    On a run: `time` is the time at which a record is made or ages. `steps` are the steps of the
-    loop. `account_texts` are the texts that may be rewritten. `outcome_states` returns the states
-    of outcomes on their way to skills, `strategy_state` the state of a domain's strategy, and
-    `strategy_rules` the rules in a strategy.
+    Runs: `time` returns the time at which a record is made or expires. `steps` has the steps of the
+    loop. `account_texts` yields the texts that an answer may rewrite. `outcome_states` and
+    `strategy_state` return how far outcomes and strategies are, for `why-not`. `strategy_rules`
+    yields the rules in a strategy.
     """
 
     policy: Policy

@@ -1,7 +1,8 @@
-"""Rewrite the generated sections of a skill; the sections of a person stay as they are.
+"""Rewrite the generated sections of a skill; the sections that a person wrote stay.
 
 A section starts with a heading of level 2; the text before the first heading is the head. A section
-belongs to a person if it differs from the last text that skillvault wrote.
+belongs to a person if it differs from the last text that skillvault wrote. All steps that change a
+skill call `rewrite_body`.
 """
 
 import re
@@ -22,24 +23,27 @@ from skillvault.model.section_marks import (
 from skillvault.model.text import markdown
 from skillvault.model.text.text import pluralize, shorten
 
-_MAX_LINES = 20  # statements in a commit message
+_MAX_LINES = 20  # changed statements in a commit message
 _MAX_LINE = 400  # characters of a statement in a commit message
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
 
 
 class Version(NamedTuple):
-    """A text that skillvault wrote: the text before (None without one), and the text after."""
+    """A text that skillvault wrote (`after`), and the text before, or None if it was new."""
 
     before: str | None
     after: str
 
 
-# The program's texts of a body, oldest first; or the marks of its file, if it has them.
+# The bodies that the program wrote, oldest first, or the digests of sections in the file.
 Bodies = Sequence[Version] | Mapping[str, str]
 
 
 class WrittenTexts(NamedTuple):
-    """The texts that skillvault wrote into a skill: bodies, descriptions, ends and labels."""
+    """The texts that skillvault wrote into a skill.
+
+    `ends` are ends of the time to live; `labels` are tags, roles and stages.
+    """
 
     bodies: Bodies = ()
     descriptions: Sequence[Version] = ()
@@ -48,17 +52,17 @@ class WrittenTexts(NamedTuple):
 
 
 def labels_of(skill: Skill) -> str:
-    """Return the tags, roles and stages of a skill as one text, one line each."""
+    """Return the tags, the roles and the stages of a skill as one text of three lines."""
     return "\n".join(" ".join(names) for names in (skill.tags, skill.roles, skill.stages))
 
 
 def parse_written(
-    skill: Skill, words: str, ends: Sequence[Version], labels: Sequence[Version]
+    skill: Skill, written: str, ends: Sequence[Version], labels: Sequence[Version]
 ) -> WrittenTexts:
-    """Return the texts that skillvault wrote into a skill, from the text of its file."""
-    marks = read_marks(words)
-    is_own = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
-    descriptions = [Version(None, skill.description)] if is_own else []
+    """Return the texts that skillvault wrote into a skill, from its key `metadata.written`."""
+    marks = read_marks(written)
+    is_unedited = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
+    descriptions = [Version(None, skill.description)] if is_unedited else []
     return WrittenTexts(bodies=marks, descriptions=descriptions, ends=ends, labels=labels)
 
 
@@ -70,9 +74,9 @@ def is_former_text(versions: Sequence[Version], current: str) -> bool:
 
 
 def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
-    """Return the sections that a person changed, added or removed.
+    """Return the keys of the sections that a person changed, added or removed.
 
-    Without any version, all sections belong to a person.
+    If skillvault wrote nothing, all sections belong to a person.
     """
     if isinstance(versions, Mapping):
         return persons_sections(versions, current)
@@ -96,9 +100,10 @@ def is_untouched(versions: Bodies, current: str) -> bool:
 
 
 def rewrite_body(current: str, versions: Bodies, target: str) -> str:
-    """Return `current` with the generated sections of `target`; a person's sections stay.
+    """Replace the generated sections of `current` by those of `target`.
 
-    Return `current` unchanged if a code block without an end would swallow the next section.
+    Sections that a person wrote stay. Return `current` unchanged if a code block without an end
+    would swallow the next section.
     """
     personal_keys = edited_sections(versions, current)
     current_sections, new_sections = sections_of(current), sections_of(target)
@@ -107,13 +112,13 @@ def rewrite_body(current: str, versions: Bodies, target: str) -> str:
         for key, text in current_sections.items()
         if key in personal_keys or key in new_sections
     }
-    # A section that a person removed goes by its mark, or by its key.
+    # A section that a person removed is known by its digest or by its key.
     left_out_keys = {*personal_keys, *current_sections}
     for key in (k for k in new_sections if not {k, (heading_mark(k), -1)} & left_out_keys):
         texts = _insert_section(texts, key, new_sections)
     body = _join_sections(texts.values(), current)
-    intended = filter(None, map(plain_section, texts.values()))
-    return body if [*intended] == [*filter(None, _plain_sections(body).values())] else current
+    intended_texts = filter(None, map(plain_section, texts.values()))
+    return body if [*intended_texts] == [*filter(None, _plain_sections(body).values())] else current
 
 
 def _find_differences(first_body: str, second_body: str) -> set[Key]:
@@ -132,19 +137,19 @@ def _insert_section(
 ) -> dict[Key, str]:
     """Insert a section after the section that it follows in `new_sections`.
 
-    It goes before the last section if that would swallow it.
+    If that section has a code block without an end, insert the section before it.
     """
     order = list(new_sections)
     predecessors = [k for k in order[: order.index(key)] if k in texts]
-    entries = list(texts.items())
-    index = 1 + list(texts).index(predecessors[-1]) if predecessors else min(1, len(entries))
-    if index and markdown.swallows_heading(entries[index - 1][1]):
+    pairs = list(texts.items())
+    index = 1 + list(texts).index(predecessors[-1]) if predecessors else min(1, len(pairs))
+    if index and markdown.swallows_heading(pairs[index - 1][1]):
         index -= 1
-    return dict([*entries[:index], (key, new_sections[key]), *entries[index:]])
+    return dict([*pairs[:index], (key, new_sections[key]), *pairs[index:]])
 
 
 def _join_sections(texts: Iterable[str], current: str) -> str:
-    """Join sections by an empty line; two neighbours in `current` stay as they are."""
+    """Join sections with an empty line between them; keep the space between old neighbours."""
     body = previous_text = ""
     for text in texts:
         are_neighbours = (previous_text + text).rstrip("\r\n") in current
@@ -156,7 +161,7 @@ def _join_sections(texts: Iterable[str], current: str) -> str:
 
 
 def statement_changes(old_body: str, new_body: str) -> list[str]:
-    """Return lines about a rewritten body for a commit: counts and changed statements."""
+    """Return lines for a commit message about a rewritten body: counts and statements."""
     old_lines, new_lines = markdown.statements(old_body), markdown.statements(new_body)
     added_lines = [f"  + {shorten(line, _MAX_LINE)}" for line in new_lines if line not in old_lines]
     removed_lines = [

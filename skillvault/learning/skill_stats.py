@@ -1,4 +1,7 @@
-"""The numbers that `stats` shows of a skill: its evidence, its lift, and the next decision."""
+"""Compute what `stats` shows about a skill: its evidence, its lift, and the next decision.
+
+`decision` says in words what the next run will do. The fields are the keys of `stats --json`.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -24,8 +27,8 @@ class VersionStats(Struct, frozen=True, kw_only=True):
     """The evidence of one text of a skill. Rates, lift and bounds are fractions.
 
     `lift` is the change of the rate of success by the skill, with its standard `error`, its 95 %
-    `interval` and `p_helps`, P(lift > 0). `base_rate` is the rate without the skill. `recent_lift`
-    and `recent_p_helps` are about the latest applications, which rank the skill.
+    `interval` and the probability `p_helps` that it is positive. `base_rate` is the rate without
+    the skill. `recent_lift` and `recent_p_helps` are about the latest uses, which rank the skill.
     """
 
     times_applied: int
@@ -51,10 +54,10 @@ class VersionStats(Struct, frozen=True, kw_only=True):
 class SkillStats(VersionStats, frozen=True, kw_only=True):
     """The numbers of a skill.
 
-    `earlier` has the numbers of the texts before a person rewrote the skill. `merged` are the
-    skills that it replaced: their decisions count for it. `selection` is set if a receipt says to
-    which decisions the skill was offered. `trial` is the start of its last trial after retirement,
-    and `next_trial` the time of the next. With `is_trial` the numbers are those since `trial`.
+    `earlier` has the numbers of the texts before a person rewrote the skill. `merged` names the
+    merged skills, whose decisions count for this skill. `selection` is `known` if a receipt tells
+    which decisions were offered the skill. `trial` is the start of the last trial of a retired
+    skill, and `next_trial` the time of the next. If `is_trial`, the numbers count from `trial` on.
     """
 
     skill: str
@@ -69,12 +72,12 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
     next_trial: NextTrial | None
     earlier: list[VersionStats]
     merged: list[str]
-    elsewhere: ExternalUse | None = None  # of another tool's counters what counts
-    qualified_at: datetime | None = None  # when it became proven, as it is now
+    elsewhere: ExternalUse | None = None  # the counters of other tools, as far as they count
+    qualified_at: datetime | None = None  # the time at which the skill became proven
 
 
 class StatsSubject(Struct, frozen=True):
-    """The skill that is asked about, with its state for `assess`."""
+    """The skill whose numbers are wanted, with its state for `assess`."""
 
     kind: str
     domain: str | None
@@ -86,7 +89,7 @@ class StatsSubject(Struct, frozen=True):
 
 
 def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
-    """Return the numbers of one skill, and the decision that they lead to."""
+    """Return the numbers of one skill, and the next decision."""
     evidence = skill.assessed.evidence
     return SkillStats(
         **_numbers(evidence),
@@ -108,7 +111,7 @@ def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
 
 
 def decision(skill: AssessedSkill, rules: Rules) -> str:
-    """Return the decision of the next run in words, or the state of the evidence."""
+    """Return in words what the next run will decide, or how far the evidence is."""
     if skill.status in _DECISIONS_OF_PERSONS:
         return f"{skill.status}: {_DECISIONS_OF_PERSONS[skill.status]}"
     if assess.status_change(skill, rules) is not None:

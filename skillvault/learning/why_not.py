@@ -1,6 +1,7 @@
-"""The sentences of `why-not`: the result of each step for a record, or the reason for none.
+"""The sentences of `why-not`: what each step did with a record, or why it did nothing.
 
-Add the sentence for a new reason here. `inspect/why_not.py` reads the records.
+`inspect/why_not.py` reads the records and calls these functions. Add the sentence for a new state
+here.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,7 +34,7 @@ class StepAnswer(Struct, frozen=True):
 class ActionOutcomes(Struct, frozen=True, kw_only=True):
     """The outcomes of an action with their evaluations.
 
-    `states` has the state of each outcome on its way to a skill.
+    `states` says how far each outcome is from a skill.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -52,9 +53,8 @@ def answers(
 ) -> list[StepAnswer]:
     """Return the answer of each step of the loop for an outcome, in order.
 
-    `fact` is the state of the evaluation on its way to a fact. `judge_failure` is set if the judge
-    failed so often that it is not asked again. `edited` is the path of the evaluation if a person
-    edited it.
+    `fact` says how far the evaluation is from a fact. `judge_failure` is set if the judge failed so
+    often that it is not asked again. `edited` is the path of the evaluation if a person edits it.
     """
     steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
     evaluation = action.evaluations.get(outcome.id)
@@ -91,7 +91,7 @@ def fact_answers(
 ) -> list[StepAnswer]:
     """Return the evidence of a fact, and its skill or the reason for no skill.
 
-    `general` is the state of the fact across domains, if there are several domains.
+    `general` says how far the fact is from a general skill; it is None in a vault of one domain.
     """
     support = material.support([fact.id])
     sessions = pluralize(len(material.sessions([fact])), "session")
@@ -115,7 +115,7 @@ def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
 
 
 def memory_summary(materials: Iterable[promote.PromotionMaterial], rules: Rules) -> list[str]:
-    """Return the reasons why no insight becomes a fact, grouped, with the nearest numbers."""
+    """Return a sentence for each reason why insights do not become facts, with counts."""
     groups: dict[str, list[Evaluation]] = {}
     for material in materials:
         for evaluation in material.evaluations.values():
@@ -150,9 +150,9 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
 
 
 def summary(actions: Iterable[ActionOutcomes], policy: Policy, sessions: int = 0) -> list[str]:
-    """Return the reasons why no skill is due, grouped, with counts and the nearest numbers.
+    """Return a sentence for each reason why no skill is due, with counts.
 
-    `sessions` is the number of finished sessions of the vault.
+    `sessions` is the number of finished sessions in the vault.
     """
     groups: dict[str, list[Outcome]] = {}
     for action in actions:
@@ -173,10 +173,9 @@ def summary(actions: Iterable[ActionOutcomes], policy: Policy, sessions: int = 0
 def outcome_state(
     outcome: Outcome, accounts: Sequence[tuple[Findings, ExistingSkill]], policy: Policy
 ) -> SkillState:
-    """Return the state of an outcome on its way to the skills of its action and subject.
+    """Return how far an outcome is from the skills of its action and subject.
 
-    `accounts` has the findings of the action and the existing skill for each kind of skill, the
-    guide first.
+    `accounts` has the findings and the existing skill for each kind of skill, the guide first.
     """
     pairs = [
         (findings, existing)
@@ -204,7 +203,7 @@ def outcome_state(
 
 
 def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> SkillState:
-    """Return the state of an outcome that is not part of the findings of its action."""
+    """Return the state of an outcome that the findings of its action do not include."""
     outcomes = [o for guide in findings if guide.kind == "guide" for o in guide.account.outcomes]
     if any(o.order > outcome.order for o in outcomes if o.trust == outcome.trust):
         peers = policy.evaluate.peers

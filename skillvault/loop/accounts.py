@@ -1,8 +1,9 @@
-"""Find the accounts that are due: the outcomes that one skill is written from, read together.
+"""Build accounts, and find the accounts that are due for the steps `generate` and `refresh`.
 
-An account is about an action (its skill is a guide), a subject (a warning and a pattern), several
-actions of a domain that agree (an evolved skill), or the actions with rules (a strategy). The steps
-`generate` and `refresh` write the skills; to change a sentence of a skill, see `learning/account/`.
+An account holds the outcomes from which a skill is written. The account of an action makes a guide;
+that of a subject (an action on a target) a warning and a pattern; that of several actions that
+agree an evolved skill; and that of all actions with rules a strategy. To change a sentence of a
+skill, see `learning/account/`.
 """
 
 from collections import Counter, defaultdict
@@ -35,35 +36,38 @@ _SCOPES: tuple[tuple[Scope, tuple[SkillKind, ...]], ...] = (
     ("action", ("guide",)),
     ("subject", ("warning", "pattern")),
 )
-# The steps that archive a skill and may bring it back.
+# The steps that archive a skill and may restore it.
 RESTORING_STEPS = ("expire", "refresh", "merge", *RECOMPUTING)
 _MANAGING_STEPS = frozenset({*RESTORING_STEPS, "generate", "distill", "assess", "promote"})
 
 
 class Readings:
-    """The reading point of each account of a vault: how many of its outcomes are read."""
+    """The reading points of accounts: up to which outcome the skill of an account is written.
+
+    An account does not read each new outcome at once, so that a skill is not rewritten for each.
+    """
 
     def __init__(self, run: RunMaterial) -> None:
         self._run = run
         self._store = run.subjects
 
     def read_account(
-        self, key: AccountKey, changed: Sequence[IndexedOutcome] = ()
+        self, key: AccountKey, changes: Sequence[IndexedOutcome] = ()
     ) -> list[IndexedOutcome]:
         """Return the latest evaluated outcomes of an account up to its reading point.
 
-        With `changed`, the list is empty unless the account reads one of these outcomes.
+        With `changes`, the list is empty unless the account reads one of these outcomes.
         """
         end = self._position(key).until
-        # An outcome that lost its evaluation may have been read.
-        relevant = [outcome for outcome in changed if not outcome.evaluated or outcome[:2] <= end]
-        if changed and not relevant:
+        # The account may have read an outcome before the outcome lost its evaluation.
+        relevant = [outcome for outcome in changes if not outcome.evaluated or outcome[:2] <= end]
+        if changes and not relevant:
             return []
         outcomes = self._latest(key, end)
-        if changed and outcomes:
+        if changes and outcomes:
             first = outcomes[0][:2]
             relevant = [o for o in relevant if not o.evaluated or o[:2] >= first]
-        return outcomes if relevant or not changed else []
+        return outcomes if relevant or not changes else []
 
     def read_to_point(self, key: AccountKey) -> list[IndexedOutcome]:
         """Return the latest evaluated outcomes of an account up to its last reading point."""
@@ -79,7 +83,7 @@ class Readings:
         return self._store.position(key)
 
     def _follow(self, store: Subjects) -> None:
-        """Advance the accounts by new outcomes; recount accounts with a changed outcome."""
+        """Update the stored positions for new outcomes; recount accounts with changed outcomes."""
         changed_ids = self._run.view.due.keys(COUNTED.name)
         for scope in SCOPES if changed_ids else ():
             for key, outcomes in store.accounts(changed_ids, scope).items():
@@ -93,7 +97,7 @@ class Readings:
         self._run.view.due.mark_done(COUNTED.name, changed_ids)
 
     def _advance(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
-        """Return the new reading position of an account, and its counts of marks."""
+        """Return the new position of an account, and the number of outcomes with each mark."""
         subjects = self._run.view.subjects
         outcomes = self._with_marks(subjects.evaluated_after(key, position.last))
         marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
@@ -101,9 +105,9 @@ class Readings:
         return advance_position(position, counts, outcomes)
 
     def _with_marks(self, outcomes: Sequence[IndexedOutcome]) -> list[IndexedOutcome]:
-        names = [outcome.id for outcome in outcomes if outcome.marks is None]
-        records = self._run.view.outcomes.get_many(names)
-        marks = {name: marks_of(outcome, self._run.policy) for name, outcome in records.items()}
+        ids = [outcome.id for outcome in outcomes if outcome.marks is None]
+        records = self._run.view.outcomes.get_many(ids)
+        marks = {key: marks_of(outcome, self._run.policy) for key, outcome in records.items()}
         if marks and self._store:
             self._store.keep_marks(marks)
         return [
@@ -113,7 +117,7 @@ class Readings:
 
 
 class DueAccount(NamedTuple):
-    """An account up to its reading point, its kinds of skills, and the due keys of it."""
+    """An account up to its reading point, the kinds of its skills, and the keys that were due."""
 
     account: Account
     kinds: tuple[SkillKind, ...]
@@ -142,8 +146,8 @@ class Accounts:
     ) -> Iterator[tuple[_Task, frozenset[str]]]:
         """Yield each task that `decide` finds for a step, with the due keys of the account.
 
-        Keys without a task are settled. Accounts of domains come last, the others in the order of
-        their first outcomes.
+        Settle keys without a task. Accounts are in the order of their first outcomes; accounts of
+        domains come last.
         """
         accounts, keys = self._load_due(step)
         due_keys: set[str] = set()
@@ -179,7 +183,7 @@ class Accounts:
         return due_accounts, idle_keys
 
     def histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[IndexedOutcome]]:
-        """Yield the outcomes of each account that has one of these ids, oldest first."""
+        """Yield the outcomes of each account that contains one of these ids, oldest first."""
         done_ids: set[str] = set()
         for outcome_id in ids:
             if outcome_id in done_ids:
@@ -192,23 +196,23 @@ class Accounts:
     # ── the contents of an account ───────────────────────────────────────────────────
 
     def build_account(self, history: Sequence[IndexedOutcome]) -> Account:
-        """Return the account of these outcomes."""
+        """Return an account with these outcomes, their evaluations, and the rules of actions."""
         ids = tuple(outcome.id for outcome in history)
         evaluations = self._view.evaluations.get_many(ids)
-        # An answer may change an evaluation within a run.
-        key = ids, msgspec.msgpack.encode(list(evaluations.values()))
-        if key not in self._accounts:
+        # An answer may change an evaluation within a run, so it is part of the key.
+        cache_key = ids, msgspec.msgpack.encode(list(evaluations.values()))
+        if cache_key not in self._accounts:
             records = self._view.outcomes.get_many(ids)
-            outcomes = tuple(records[name] for name in ids if name in records)
+            outcomes = tuple(records[key] for key in ids if key in records)
             trusted = (outcome for outcome in outcomes if outcome.trust == "local")
             actions = sorted({(outcome.domain, outcome.decision.action) for outcome in trusted})
             rules = tuple(rule for action in actions for rule in self.rules_of_action(*action))
-            self._accounts[key] = self._quotations.build_account(outcomes, evaluations, rules)
-        return self._accounts[key]
+            self._accounts[cache_key] = self._quotations.build_account(outcomes, evaluations, rules)
+        return self._accounts[cache_key]
 
     def findings(self, account: Account, kind: SkillKind) -> Findings:
         """Return the statements of an account for a kind of skill."""
-        key = id(account), kind  # `_accounts` holds the account
+        key = id(account), kind  # unique, because `_accounts` keeps the account alive
         if key not in self._findings:
             self._findings[key] = findings_of(account, kind, self._run.policy)
         return self._findings[key]
@@ -232,9 +236,9 @@ class Accounts:
             self._store.keep_rules(domain, action, (digest, msgspec.msgpack.encode(rules)))
         return rules
 
-    def accounts_of(self, outcomes: Iterable[str]) -> Iterator[DueAccount]:
+    def accounts_of(self, outcome_ids: Iterable[str]) -> Iterator[DueAccount]:
         """Yield the accounts of the actions and subjects of these outcomes."""
-        ids = sorted(outcomes)
+        ids = sorted(outcome_ids)
         for scope, kinds in _SCOPES:
             for key in self._view.subjects.accounts(ids, scope):
                 if history := self.readings.read_account(key):
@@ -249,7 +253,7 @@ class Accounts:
     # ── accounts of domains ──────────────────────────────────────────────────────────
 
     def _keep_statement_keys(self, account: Account) -> None:
-        """Store the statement keys of an action, for later comparison with other actions."""
+        """Store the keys of an action's statements, to compare actions by them."""
         outcome = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
         row = ActionKeys(outcome.decision.action, outcome.id, account_keys(account), *counts)
@@ -258,7 +262,7 @@ class Accounts:
         self._new_statement_keys.setdefault(outcome.domain, {})[row.action] = row
 
     def find_agreement(self, domain: str) -> tuple[list[str], set[str]]:
-        """Return an outcome of each action that agrees with others, and the shared statements."""
+        """Return one outcome of each action that agrees with others, and the shared keys."""
         rows = self._statement_keys(domain)
         counts = Counter(key for row in rows for key in row.keys)
         shared_keys = {key for key, count in counts.items() if count >= MIN_ACTIONS}
@@ -269,7 +273,7 @@ class Accounts:
         return [*(rows | self._new_statement_keys.get(domain, {})).values()]
 
     def evolved_account(self, domain: str) -> DueAccount | None:
-        """Return the account of the statements that three or more actions share, if any."""
+        """Return the account of the statements that three or more actions share, or None."""
         first_ids, shared_keys = self.find_agreement(domain)
         history: list[IndexedOutcome] = []
         for key in self._view.subjects.accounts(first_ids, "action"):
@@ -283,14 +287,17 @@ class Accounts:
         return DueAccount(account, ("evolved",), frozenset())
 
     def find_ruled_actions(self, domain: str) -> list[str]:
-        """Return an outcome of each action with a rule or lead; [] for a domain of few outcomes."""
+        """Return one outcome of each action with a rule or lead.
+
+        A domain with too few outcomes for a strategy has no such actions.
+        """
         rows = self._statement_keys(domain)
         if sum(row.tries for row in rows) < self._run.policy.generate.strategy_every:
             return []
         return [row.first for row in rows if row.rules]
 
     def strategy_account(self, domain: str) -> DueAccount | None:
-        """Return the account of the actions with a rule or lead; None without any."""
+        """Return the account of the actions with a rule or lead, or None."""
         keys = self._view.subjects.accounts(self.find_ruled_actions(domain), "action")
         history = sorted(outcome for key in keys for outcome in self.readings.read_account(key))
         if not history:
@@ -300,11 +307,11 @@ class Accounts:
     # ── the skills of an account ─────────────────────────────────────────────────────
 
     def find_skill(self, findings: Findings) -> ExistingSkill:
-        """Return the existing skill of an account for one kind."""
+        """Return the existing skill for findings, with what decides if it may be changed."""
         view = self._view
         domain = findings.account.outcomes[0].domain
         sources = [Ref("evaluation", outcome.id) for outcome in findings.account.outcomes]
-        # The subject's own skill replaces those that single outcomes made.
+        # The skill of the subject replaces the skills of single outcomes.
         candidates = [
             *self._skills_of_subject(findings),
             *self._skills_of_single_outcomes(findings, sources),
@@ -329,15 +336,15 @@ class Accounts:
 
     def _skills_of_subject(self, findings: Findings) -> Iterator[tuple[str, Skill]]:
         properties = (findings.kind, findings.account.outcomes[0].trust, "generated")
-        for entry in self._view.skills.by_subject(subject_key(skill_subject(findings))):
-            skill = self._view.skills.find(entry.name)
+        for row in self._view.skills.by_subject(subject_key(skill_subject(findings))):
+            skill = self._view.skills.find(row.name)
             if skill and (skill.kind, skill.trust, skill.origin) == properties:
-                yield entry.shelf, skill
+                yield row.shelf, skill
 
     def _skills_of_single_outcomes(
         self, findings: Findings, sources: Sequence[Ref]
     ) -> Iterator[tuple[str, Skill]]:
-        """Yield (shelf, skill) for the skills that single outcomes made, under any profile."""
+        """Yield (shelf, skill) of the skills that single outcomes made under the profile `seed`."""
         if findings.kind not in ("warning", "pattern"):
             return
         view = self._view
@@ -349,7 +356,7 @@ class Accounts:
                 yield shelves[skill.name], skill
 
     def _last_steps(self, skill: Skill) -> list[str]:
-        """Return the steps of the last commit on a skill; [""] for a person's commit."""
+        """Return the steps of the last commit on a skill, or [""] if a person made it."""
         commits = self._view.history.commits_touching([Ref("skill", skill.name)])
         return [commit.step for commit in commits if commit.sha == commits[0].sha]
 
@@ -360,7 +367,7 @@ class Accounts:
         return is_open and not _MANAGING_STEPS.isdisjoint(self._last_steps(skill))
 
     def _find_archiver(self, skill: Skill) -> str | None:
-        """Return who archived a skill; None if skillvault may restore it."""
+        """Return who archived a skill, or None if skillvault may restore the skill."""
         steps = self._last_steps(skill)
         if skill.status != "retired" and set(steps) & set(RESTORING_STEPS):
             return None
@@ -368,7 +375,7 @@ class Accounts:
         return f"the step {archiver}" if archiver else "a person"
 
     def _find_unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
-        """Return the path of a skill from these sources that cannot be read; None without one."""
+        """Return the path of a skill of these sources that cannot be read, or None."""
         links = [link for link in self._view.links.by_source(sources) if link.type == "generated"]
         names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
         paths = (self._view.records.path_of(Ref("skill", name)) for name in sorted(names))
@@ -382,7 +389,7 @@ class Accounts:
             return next(filter(None, matches), None)
         scope: Scope = "subject" if findings.kind in ("warning", "pattern") else "action"
         first = findings.account.outcomes[0]
-        for outcome in self._view.subjects.history(first.id, scope):  # also the retracted
+        for outcome in self._view.subjects.history(first.id, scope):  # with retracted outcomes
             source = Ref("evaluation", outcome.id)
             if match := rejections.of_source("generate", source, "skill", f"{findings.kind}-"):
                 return match

@@ -1,7 +1,8 @@
-"""The step `answer`: a late answer of the judge changes an evaluation or the text of a skill.
+"""The step `answer`: use the answers of an agent that arrive after the evaluation.
 
-The effect is the same in whichever clone the answer arrived. `judging/question_queue.py` takes the
-answers in, `judging/questions.py` finds the texts that they rewrite.
+An answer changes an evaluation or the text of a skill, with the same result in each clone.
+`judging/question_queue.py` receives the answers, `judging/questions.py` finds the texts to rewrite,
+and `learning/answer.py` builds the changes.
 """
 
 from collections.abc import Iterator
@@ -37,13 +38,13 @@ _LESSON_KINDS = ("insight", "contrast")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each recorded answer, and for each new answer of an agent.
+    """Yield a change for each new answer of an agent, and for each recorded answer that is due.
 
     If a person edits an affected file, a new answer is committed alone and its effect waits. A
-    clone that does not learn only commits answers; the learner does the rest.
+    clone that does not learn only commits answers; the learner uses them.
     """
     new_answers = [answer for answer in run.options.answers if answer.id not in run.view.answers]
-    if run.report.learner:  # they stay due, as this clone may become the learner
+    if run.report.learner:  # the answers stay due, because this clone may become the learner
         yield from (answer_rules.answer_change(answer) for answer in new_answers)
         return
     due_keys = set(run.view.due.keys(STEP))
@@ -68,13 +69,13 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def _ask_claude(run: Run) -> Iterator[Change]:
-    """Yield a change for each passage of a document that Claude decides; no agent answers it."""
+    """Yield a change for each passage of a document, if Claude is the judge."""
     for text in passage_texts(run) if isinstance(run.judge, ClaudeJudge) else ():
         yield from run.write_skill(text.skill, text.brief, text.compose)
 
 
 def _find_edits(run: Run, change: Change) -> dict[str, str]:
-    """Return path -> the reason why a change has to wait."""
+    """Return the affected paths that a person edits, each with the reason to wait."""
     paths = [layout.path_of(record) for record in change.writes if not isinstance(record, Link)]
     paths += [*change.removes, *edit_link_lists(change, run.view)]
     paths += [rewrite.path for rewrite in change.rewrites] + [edit.path for edit in change.edits]
@@ -96,21 +97,24 @@ def _find_effect(run: Run, answer: Answer, *, is_new: bool) -> Change | None:
 
 
 def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcome]:
-    """Return the outcomes that an answer is about; a verdict covers its whole decision."""
+    """Return the outcomes that an answer is about: all outcomes of a decision for a verdict."""
     if answer.kind in _LESSON_KINDS:
         return list(run.view.outcomes.get_many([answer.subject]).values())
-    names = [
+    ids = [
         outcome_id
         for outcome_id, action, target in run.view.outcomes.domain_subjects(answer.domain)
         if prompts.subject_line(answer.domain, action, target) == answer.subject
     ]
-    outcomes = run.view.outcomes.get_many(names).values()
+    outcomes = run.view.outcomes.get_many(ids).values()
     question_of = judge.questions.verdict_question
     return [o for o in outcomes if question_of(blind_case(o)).topic.question == answer.id]
 
 
 def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
-    """Return an evaluation with the words of the answers; None if a person wrote it."""
+    """Return the evaluation of an outcome with the new answers, or None if nothing changes.
+
+    An evaluation that a person edited does not change.
+    """
     ref = Ref("evaluation", outcome.id)
     evaluation = run.view.evaluations.get_many([outcome.id]).get(outcome.id)
     if evaluation is None or _is_personal(run, ref):
@@ -119,14 +123,14 @@ def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
     if not isinstance(judgment, Judgment) or judgment.evaluation == evaluation:
         return None
     links = [link for link in run.view.links.by_source([ref]) if link.target.kind == "fact"]
-    names = [link.target.id for link in links if link.type in ("promoted", "reinforced")]
-    names += _find_later_facts(run, judgment.evaluation, outcome)
+    fact_ids = [link.target.id for link in links if link.type in ("promoted", "reinforced")]
+    fact_ids += _find_later_facts(run, judgment.evaluation, outcome)
     facts = {
-        name: fact
-        for name, fact in run.view.facts.get_many(names).items()
-        if fact.kind == "judge" and not _is_personal(run, Ref("fact", name))
+        key: fact
+        for key, fact in run.view.facts.get_many(fact_ids).items()
+        if fact.kind == "judge" and not _is_personal(run, Ref("fact", key))
     }
-    refs = [Ref("fact", name) for name in facts]
+    refs = [Ref("fact", key) for key in facts]
     fact_links = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
     paths = {ref: path for ref in refs if (path := run.view.records.path_of(ref))}
     paths |= {ref_of(link): str(ref_of(link)) for link in (*links, *fact_links)}
@@ -161,20 +165,20 @@ def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> lis
     sources = book.load(makers.values())
     return [
         fact
-        for fact, name in makers.items()
-        if name in sources
-        and sources[name].outcome_status == new_run.outcome_status
-        and sources[name].order > new_run.order
+        for fact, run_id in makers.items()
+        if run_id in sources
+        and sources[run_id].outcome_status == new_run.outcome_status
+        and sources[run_id].order > new_run.order
     ]
 
 
 def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) -> Change | None:
-    """Return the change of the text that an answer is about.
+    """Return the change that rewrites a text with an answer, or None.
 
-    None if the outcomes behind the text have changed since the question.
+    An answer is not used if the material of the text has changed since the question.
     """
-    names = run.view.outcomes.since(answer.domain, answer.at, answer.trust)
-    texts = (texts_about(run, answer.domain, names), general_texts(run), passage_texts(run))
+    outcome_ids = run.view.outcomes.since(answer.domain, answer.at, answer.trust)
+    texts = (texts_about(run, answer.domain, outcome_ids), general_texts(run), passage_texts(run))
     for text in chain(*texts, session_texts(run, answer.domain)):
         question = text_question(judge, text)
         if question is None or question.topic.question != answer.id:
@@ -182,7 +186,7 @@ def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) 
         try:
             draft = check_reply(question.value_of(answer.reply), Draft, "text")
         except NoAnswerError:
-            return None  # `check` reports what is wrong with it
+            return None  # the command `check` reports the error
         change = text.compose(draft)
         change = gate_change(run.material, change) if change else None
         effects = change and (*change.rewrites, *change.edits, *change.files, *change.moves)

@@ -18,7 +18,7 @@ from skillvault.model.section_marks import sections_of
 
 def step(run: Run) -> Iterator[Change]:
     """Yield one change for each skill whose status changes."""
-    run.flush()  # each commit that brings decisions is a look at their skills
+    run.flush()  # the commits count as looks at the skills
     run.shelf.follow(run.store.staging)
     yield from list(_find_due(run))
 
@@ -37,7 +37,7 @@ def _find_due(run: Run) -> Iterator[Change]:
 
 
 def _keeps_guide(run: Run, name: str) -> bool:
-    """Return True if a guide has a rule or a person's words; such a guide is never retired."""
+    """Return True for a guide with rules or with edits of a person; it is never retired."""
     skill = run.view.skills.find(name)
     if skill is None or skill.kind != "guide":
         return False

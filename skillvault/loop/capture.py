@@ -1,7 +1,8 @@
-"""The step `capture`: move rules with support in code to the patterns, and back without support.
+"""The step `capture`: search code for the rules in LEARNINGS.md.
 
-Every clone of a team may capture, because the code is on the developers' machines. `learned.py`
-reads and writes the two files; `learning/capture/` decides which rule moves.
+Rules with enough support in code become patterns in the expertise file; patterns that lose their
+support become rules again. Every clone of a team captures, because each has other code.
+`learning/capture/` decides which rule moves; `learned.py` reads and writes the two files.
 """
 
 import time
@@ -31,11 +32,11 @@ from skillvault.vault.index.snapshot import EvidenceScan
 
 _CHECK_SECONDS = 0.05
 _HOUR_SECONDS = 3600
-_UNFINISHED_TEXT = "?"  # in place of the blob of a text that somebody is writing: it stays due
+_UNFINISHED_TEXT = "?"  # replaces the blob of a text that somebody still writes, so it stays due
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Commit the rules that agents appended, then the changes that follow from the evidence."""
+    """Yield the commit of appended rules, then the moves between rules and patterns."""
     if not is_due(run):
         return
     scan = _scan_inputs(run)
@@ -60,7 +61,7 @@ def waiting(run: Run) -> int:
 
 
 def is_due(run: Run) -> bool:
-    """Return True if anything changed since the last search, or if that was long ago."""
+    """Return True if an input changed since the last search, or if the search is too old."""
     if STEP in run.options.steps:
         return True
     last_scan, scan = run.view.captures.last_scan, _scan_inputs(run)
@@ -81,13 +82,13 @@ def _blobs_of_tiers(run: Run) -> dict[str, str | None]:
 
 
 def _tail_blob(run: Run) -> str:
-    """Return the version of the text after the committed rules; "" without such text."""
+    """Return the blob of the text after the committed rules, or "" if there is none."""
     try:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
         return error.code
-    content, committed = file.content if file else b"", learned.committed_rules(run.store, run.view)
-    return _blob_of(content.removeprefix(committed)) if content != committed else ""
+    content, base = (file.content if file else b"", learned.committed_rules(run.store, run.view))
+    return _blob_of(content.removeprefix(base)) if content != base else ""
 
 
 def _blob_of(text: bytes) -> str:
@@ -95,13 +96,13 @@ def _blob_of(text: bytes) -> str:
 
 
 def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
-    """Return the blocks of the work tree's file that cannot be rules, with line numbers.
+    """Return the blocks of LEARNINGS.md that are no valid rules, with line numbers.
 
-    With `waits`, the last block is left out, because an agent may still be writing it.
+    With `waits`, leave out the last block, because an agent may still be writing it.
     """
     try:
         file = learnings.read_file(run.store.root)
-    except BadInputError:  # reported when it was not adopted
+    except BadInputError:  # `_adopt_rules` has reported it
         return ()
     text = file.content.decode(errors="surrogateescape") if file else ""
     return read_learnings(whole_blocks(text) if waits else text).problems
@@ -111,42 +112,42 @@ def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
 
 
 def _adopt_rules(run: Run) -> Generator[Change, None, str | None]:
-    """Commit the appended rules; return the version of the text that is not committed.
+    """Yield the commit of the appended rules; return the blob of the text that remains.
 
-    None if the file was edited in other places too.
+    Return None without appended text, or if the file was edited in other places too.
     """
     try:
-        appended = _find_appended(run)
+        appended_text = _find_appended(run)
     except BadInputError as error:
         run.report.problems.append(Problem(layout.LEARNINGS, None, error.code, error.message))
         return None
-    if appended is None:
+    if appended_text is None:
         return None
-    adopted = adopt(appended, redact.redact_value)
-    run.report.problems += adopted.problems
-    if adopted.change:
-        yield adopted.change
-    return _UNFINISHED_TEXT if adopted.is_unfinished else _blob_of(adopted.leftover)
+    adoption = adopt(appended_text, redact.redact_value)
+    run.report.problems += adoption.problems
+    if adoption.change:
+        yield adoption.change
+    return _UNFINISHED_TEXT if adoption.is_unfinished else _blob_of(adoption.leftover)
 
 
 def _find_appended(run: Run) -> AppendedText | None:
-    """Return the text of the work tree after the committed rules; None without new text."""
+    """Return the text in the work tree after the committed rules, or None without new text."""
     blob = run.view.files.get(layout.LEARNINGS)
-    committed = learned.committed_rules(run.store, run.view)
+    committed_text = learned.committed_rules(run.store, run.view)
     settle_seconds = run.policy.record.settle_seconds
     deadline = time.monotonic() + (0 if run.options.dry else settle_seconds)
     while True:
         file = learnings.read_file(run.store.root)
-        if file is None or file.content == committed:
+        if file is None or file.content == committed_text:
             return None
-        if not file.content.startswith(committed):
+        if not file.content.startswith(committed_text):
             run.wait(layout.LEARNINGS, "edited and not committed; commit or undo it, and run again")
             return None
         is_stable = not 0 <= file.age < settle_seconds
-        is_whole = file.content.rstrip().endswith(b"\n---")  # no rule is half written
-        if is_stable or is_whole or time.monotonic() >= deadline:
-            text = file.content[len(committed) :].decode(errors="surrogateescape")
-            return AppendedText(committed, blob, text, is_stable)
+        is_complete = file.content.rstrip().endswith(b"\n---")
+        if is_stable or is_complete or time.monotonic() >= deadline:
+            text = file.content[len(committed_text) :].decode(errors="surrogateescape")
+            return AppendedText(committed_text, blob, text, is_stable)
         time.sleep(_CHECK_SECONDS)
 
 
@@ -163,7 +164,7 @@ def _load_tiers(run: Run) -> Tiers | None:
 
 
 def _capture_patterns(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
-    """Yield up to three commits that follow from the evidence; return the new tiers."""
+    """Yield up to three commits (promote, demote, update); return the new rules and patterns."""
     rules = read_learnings(tiers.text).rules
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
     scopes |= {rule.text: rule.scope for rule in rules}
@@ -184,13 +185,13 @@ def _capture_patterns(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     promotable_rules = _promotable_rules(run, tiers, rules, support)
     promotion = patterns.promote(tiers, promotable_rules, support, run.now)
     yield from learned.tier_changes(run, promotion, tiers, "promote")
-    asked_versions = patterns.pattern_versions(promotion.tiers.expertise.patterns, bases.versions)
-    search_results = CodeScan(support, asked_versions, run.now)
-    demoted = patterns.demote(promotion.tiers, search_results, run.policy.capture)
-    yield from learned.tier_changes(run, demoted, promotion.tiers, "put back")
-    updated = patterns.update_patterns(demoted.tiers, search_results)
-    yield from learned.tier_changes(run, updated, demoted.tiers, "look at")
-    return updated.tiers
+    versions = patterns.pattern_versions(promotion.tiers.expertise.patterns, bases.versions)
+    scan = CodeScan(support, versions, run.now)
+    demotion = patterns.demote(promotion.tiers, scan, run.policy.capture)
+    yield from learned.tier_changes(run, demotion, promotion.tiers, "put back")
+    update = patterns.update_patterns(demotion.tiers, scan)
+    yield from learned.tier_changes(run, update, demotion.tiers, "look at")
+    return update.tiers
 
 
 def _promotable_rules(

@@ -1,4 +1,4 @@
-"""The clock by which skills age: the time of a domain, which stops while the domain is idle."""
+"""The clock by which skills expire: it stands still while nothing happens in a domain."""
 
 from datetime import datetime
 
@@ -7,10 +7,10 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def clock(view: Topics, domain: str | None, now: datetime, rules: Rules) -> datetime | None:
-    """Return the end of the latest trusted outcome or session of a domain; None without any.
+    """Return the time of the latest trusted outcome or session of a domain, or None without any.
 
-    Without `domain`, the whole vault counts, so imported old skills do not expire at once. A
-    profile may use `now` instead.
+    With `domain` None, look in the whole vault, so that imported old skills do not expire at once.
+    The profile `seed` uses `now` instead.
     """
     latest_times = (view.outcomes.latest_time(domain), view.sessions.latest_time(domain))
     time: datetime | None = rules.time(max(filter(None, latest_times), default=None), now)

@@ -1,6 +1,7 @@
-"""The code bases of a vault: open the readable ones, and search them for support of rules.
+"""Open the code bases that vault.yaml names, and search them for evidence of rules.
 
-`learning/capture/evidence.py` decides how many files are enough.
+`capture` and `why-not` use this module. `learning/capture/evidence.py` decides how many files are
+enough support for a rule.
 """
 
 from collections import Counter
@@ -21,8 +22,7 @@ from skillvault.vault import code_base
 from skillvault.vault.code_base import CodeBase, UnreadableCodeError
 from skillvault.vault.files import layout
 
-_MAX_PLACES = 5  # that are listed of a broken rule
-
+_MAX_PLACES = 5  # places to list for a broken rule
 _UNREADABLE_VERSION = "?"
 _Answer = TypeVar("_Answer")
 
@@ -43,22 +43,25 @@ class CodeBases(Struct, frozen=True):
 
 
 def open_code_bases(run: Run) -> CodeBases:
-    """Open each code base of this run, once for all callers."""
-    readable: list[CodeBase] = []
+    """Open the code bases of a run; each folder once."""
+    readable_bases: list[CodeBase] = []
     problems: list[Problem] = []
-    names = {path: name for name, path in reversed(_code_places(run).items())}
-    for path, name in _unique_names(reversed(names)).items():
+    settings = {path: setting for setting, path in reversed(_code_folders(run).items())}
+    for path, name in _unique_names(reversed(settings)).items():
         try:
-            readable.append(code_base.open_code_base(path, run.store.root, name))
+            readable_bases.append(code_base.open_code_base(path, run.store.root, name))
         except UnreadableCodeError as error:
-            problems.append(_skipped_problem(names[path], str(error)))
-    return CodeBases(readable, problems)
+            problems.append(_skipped_problem(settings[path], str(error)))
+    return CodeBases(readable_bases, problems)
 
 
 def ask_readable(
     bases: CodeBases, question: Callable[[Sequence[CodeBase]], _Answer]
 ) -> tuple[CodeBases, _Answer]:
-    """Ask the code bases; return the answer, and the bases that were readable to the end."""
+    """Ask the code bases a question, again without a base that proves unreadable meanwhile.
+
+    Return the bases that were readable, and the answer.
+    """
     while True:
         try:
             return bases, question(bases.readable)
@@ -68,9 +71,9 @@ def ask_readable(
 
 
 def versions(run: Run) -> dict[str, str]:
-    """Return path -> the version of each code base; "" for a folder without git."""
+    """Map each code base, as vault.yaml names it, to its commit, or to "" without git."""
     by_name: dict[str, str] = {}
-    for name, path in _code_places(run).items():
+    for name, path in _code_folders(run).items():
         try:
             by_name[name] = code_base.committed_version(path)
         except (GitError, OSError):
@@ -78,14 +81,15 @@ def versions(run: Run) -> dict[str, str]:
     return by_name
 
 
-def _code_places(run: Run) -> dict[str, Path]:
+def _code_folders(run: Run) -> dict[str, Path]:
+    """Map each code base, as the user wrote it, to its folder."""
     if run.options.code:
         return {str(path): layout.real_path(path) for path in run.options.code}
     return {name: layout.real_path(run.store.root / name) for name in run.policy.capture.code}
 
 
 def _unique_names(folders: Iterable[Path]) -> dict[Path, str]:
-    """Name each folder by its last part, with as many parents as make the name unique."""
+    """Name each folder by its last part, with parents if needed to make the name unique."""
     depths = dict.fromkeys(folders, 1)
     while True:
         names = {folder: "-".join(folder.parts[-depth:]) for folder, depth in depths.items()}
@@ -124,7 +128,10 @@ class RuleEvidence(Struct, frozen=True):
 def evidence_of(
     bases: Sequence[CodeBase], scopes: Mapping[str, tuple[str, ...]], policy: CapturePolicy
 ) -> dict[str, RuleEvidence]:
-    """Return rule key -> its evidence in code; `scopes` has the file patterns of each rule."""
+    """Return the evidence of rules in code, by rule key.
+
+    `scopes` maps the text of each rule to the file patterns in which the rule holds.
+    """
     evidence: dict[str, RuleEvidence] = {}
     for scope in dict.fromkeys(scopes.values()):
         rules = {rule: search_terms(rule) for rule, patterns in scopes.items() if patterns == scope}
@@ -139,13 +146,13 @@ def evidence_of(
 def find_support(
     bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
 ) -> dict[str, CodeSupport]:
-    """Return rule key -> its support, for the rules that forbid nothing."""
-    positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
-    lines = _find_lines(bases, [rule for rule in positive if rule.evidence.is_enough])
-    sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
+    """Return the support of rules in code, by rule key, without rules that forbid something."""
+    positive_rules = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
+    lines = _find_lines(bases, [rule for rule in positive_rules if rule.evidence.is_enough])
+    line_counts = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
     return {
-        rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps_of(bases, rule))
-        for rule in positive
+        rule.key: CodeSupport(rule.evidence, line_counts.get(rule.key, 0), _stamps_of(bases, rule))
+        for rule in positive_rules
     }
 
 
@@ -153,8 +160,8 @@ def find_broken_rules(
     bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
 ) -> list[BrokenRule]:
     """Return the rules that code breaks, with the lines that break them."""
-    negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
-    broken_rules = [rule for rule in negative if rule.evidence.files]
+    negative_rules = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
+    broken_rules = [rule for rule in negative_rules if rule.evidence.files]
     lines = _find_lines(bases, broken_rules)
     rules: list[BrokenRule] = []
     for rule in broken_rules:

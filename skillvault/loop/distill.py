@@ -1,6 +1,6 @@
-"""The step `distill`: a finished session becomes a skill, unless a skill says the same.
+"""The step `distill`: make a skill from each finished session, unless a skill says the same.
 
-`learning/distill/` writes the text and compares the statements.
+`learning/distill/` writes the text and compares the statements. `merge.py` merges similar skills.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from skillvault.model.records import Ref, Session, Skill, link_id, stamp
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each session: a new skill, or a link to a skill that says the same."""
+    """Yield a new skill for each session, or a link to the skill that says the same."""
     keys = run.view.due.keys(STEP)
     sessions = run.view.sessions.in_order(keys)
     run.settle(STEP, set(keys).difference(session.id for session in sessions))
@@ -36,20 +36,20 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def find_state(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
-    """Return the state of a session on its way to a skill, and its existing skills."""
+    """Return how far a session is from making a skill, and the skill that it has already."""
     existing = _find_existing(run, session)
     return session_state(session, existing, run.policy.distill), existing
 
 
 def living_skills(run: Run, domain: str) -> list[tuple[str, Skill]]:
-    """Return (name, skill) of the living skills of a domain, by name."""
+    """Return (name, skill) of the skills of a domain that are not archived, sorted by name."""
     skills = run.view.skills
     names = [*skills.names("skills", domain), *skills.names("proposed", domain)]
     return sorted(skills.live(names).items())
 
 
-def excerpts_behind(run: Run, skill: str) -> list[Session]:
-    """Return the excerpts of the sessions behind a skill, oldest first."""
+def session_excerpts(run: Run, skill: str) -> list[Session]:
+    """Return excerpts of the sessions from which a skill was made, oldest first."""
     sessions = run.view.sessions.in_order(run.view.sessions.behind(skill))
     return [excerpt(session, run.policy.distill) for session in sessions]
 
@@ -65,7 +65,7 @@ def _find_existing(run: Run, session: Session) -> ExistingSessionSkill:
         ref = Ref("skill", skill or "")
         merged_name = run.view.links.merge_targets([ref]).get(ref.id)
         return ExistingSessionSkill(skill=skill, merged=merged_name, rejection=rejection)
-    # A skill whose time to live would be over already is not made.
+    # Make no skill whose time to live is over already.
     days = run.policy.days(distill.excerpt_of([session]).kind)
     start = run.profile.time(session.ended_at, run.now)
     time = clock(run.view, session.domain, run.now, run.profile)
@@ -76,15 +76,15 @@ def _find_existing(run: Run, session: Session) -> ExistingSessionSkill:
 
 
 def _find_repeated(run: Run, session: Session) -> str | None:
-    """Return the first living skill, by name, with all statements of a session.
+    """Return the first skill, by name, that has all statements of a session, or None.
 
-    A distilled skill must have exactly these statements; another skill may have more. Trusted
-    sessions are compared with trusted skills only.
+    A distilled skill must have exactly these statements; another skill may have more. A session is
+    compared only with skills of the same trust.
     """
     for name, skill in living_skills(run, session.domain):
         if skill.trust != session.trust or skill.replaces:
-            continue  # a next version stands for its sessions once it is approved
-        excerpts = excerpts_behind(run, name) if skill.origin == "distilled" else []
+            continue  # a next version does not count until it is approved
+        excerpts = session_excerpts(run, name) if skill.origin == "distilled" else []
         overlaps = Overlaps(excerpts).of(session)
         if any(overlap.is_whole for overlap in overlaps.values()):
             return name
@@ -108,7 +108,7 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
 def _link_repeated(
     run: Run, session: Session, state: SkillState, existing: ExistingSessionSkill
 ) -> Iterator[Change]:
-    """Link a session to the skill that says the same, once."""
+    """Link a session to the skill that says the same, unless the link exists or was rejected."""
     if existing.rejection:
         run.report.rejected.append(existing.rejection)
     if state.state != "repeats" or existing.repeats is None:

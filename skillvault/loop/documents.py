@@ -1,6 +1,8 @@
-"""Propose the rules of documents, and what the judge found in their passages.
+"""Propose rules and skills from documents that a user installed.
 
-`learning/corrections.py` builds the changes; `review/installing.py` reads the documents.
+`review/installing.py` reads the documents and calls `find_new_rules`. The judge reads passages that
+state no rule in plain form; `loop/answer.py` proposes with `decide_passage` what the judge found.
+`learning/corrections.py` builds the changes.
 """
 
 from collections.abc import Iterable
@@ -19,34 +21,37 @@ from skillvault.vault.index.snapshot import Topics
 
 
 class ProposedRules(NamedTuple):
-    """Rules that are new to a vault, and the number of repeated ones."""
+    """The rules that are new to a vault, and the number of rules that the vault has already."""
 
     rules: list[Correction]
     repeats: int
 
 
-def find_new_rules(head: Topics, rules: Iterable[Correction]) -> ProposedRules:
-    """Return the rules of documents that were never in the vault; they may replace older facts."""
+def find_new_rules(view: Topics, rules: Iterable[Correction]) -> ProposedRules:
+    """Return the rules that were never in the vault; a newer version of a fact supersedes it."""
     proposals: dict[str, Correction] = {}
-    mentions: set[str] = set()
+    repeated_ids: set[str] = set()
     for rule in rules:
-        versions = find_similar_versions(head, rule.text, rule.domain, scope=rule.scope)
-        mentions.update(fact.id for fact in versions.copies)
+        versions = find_similar_versions(view, rule.text, rule.domain, scope=rule.scope)
+        repeated_ids.update(fact.id for fact in versions.copies)
         if not versions.copies:
             older = versions.replaced[-1].id if versions.replaced else None
             proposals[rule.id] = replace(rule, supersedes=older)
-    refs = [Ref(kind, name) for name in proposals for kind in ("correction", "fact")]
-    mentions |= {ref.id for ref in head.history.last_mentions(refs)}
-    mentions |= {ref.id for ref in refs if ref in head.records}
-    texts = {" ".join(fact.text.split()) for fact in head.facts.values()}
-    mentions |= {name for name, rule in proposals.items() if rule.text in texts}
-    new_rules = [rule for name, rule in proposals.items() if name not in mentions]
-    return ProposedRules(new_rules, len(mentions))
+    refs = [Ref(kind, rule_id) for rule_id in proposals for kind in ("correction", "fact")]
+    repeated_ids |= {ref.id for ref in view.history.last_mentions(refs)}
+    repeated_ids |= {ref.id for ref in refs if ref in view.records}
+    texts = {" ".join(fact.text.split()) for fact in view.facts.values()}
+    repeated_ids |= {rule_id for rule_id, rule in proposals.items() if rule.text in texts}
+    new_rules = [rule for rule_id, rule in proposals.items() if rule_id not in repeated_ids]
+    return ProposedRules(new_rules, len(repeated_ids))
 
 
 def decide_passage(run: Run, passage: Correction, draft: Draft) -> Change | None:
-    """Return the change that proposes what the judge found in a passage; None without an answer."""
-    if draft.note:  # it is the offline judge's
+    """Return the change that proposes what the judge found in a passage, or None.
+
+    A draft with a note comes from the offline judge, which cannot read passages.
+    """
+    if draft.note:
         return None
     page = passage.session.removeprefix(corrections.DOCUMENT)
     rules = (
@@ -65,7 +70,7 @@ def decide_passage(run: Run, passage: Correction, draft: Draft) -> Change | None
 
 
 def _build_skill(run: Run, passage: Correction, draft: Draft) -> Skill | None:
-    """Return the steps of a passage as a skill that waits for approval."""
+    """Return a skill with the steps of a passage, which waits for approval."""
     name = install.free_name(
         slug(draft.title) or passage.id,
         passage.id.removeprefix(corrections.PASSAGE),

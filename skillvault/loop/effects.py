@@ -1,7 +1,8 @@
-"""Count the uses of each skill: join outcomes with the skills that agents got.
+"""Keep the evidence of each skill up to date: uses, versions, counts and lifts.
 
-The counts come from HEAD and are stored in the index, so a run reads only what changed. To change
-a formula, see `learning/effect/`.
+A run calls `Uses.count_uses` before its steps. It reads only records that changed since the last
+call, in the state of HEAD, and stores its results in the index. To change how a use is detected or
+a lift computed, see `learning/effect/`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,79 +29,79 @@ from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staging, Topics
 from skillvault.vault.index.uses import DecisionRow, SkillUse, SumsEnd
 
-_PAGE_SIZE = 500  # outcomes that are read at once
+_PAGE_SIZE = 500  # outcomes to read at once
 
 
 class UseCounts(NamedTuple):
-    """The counts of a skill, and its last outcome; "" if the counts never continue from it."""
+    """The counts of a skill and the last outcome in them, or "" if they are always made anew."""
 
     evidence: Evidence
     last_outcome: str
 
 
 class Uses:
-    """The evidence of use of each skill, also of skills from elsewhere, kept up to date."""
+    """The stored evidence of each skill, including skills of shared layers."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._evidence: tuple[object, dict[str, Evidence]] | None = None
         self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
 
-    def count_uses(self, head: Staging) -> None:
-        """Update the stored evidence by everything that changed since the last call."""
-        self._follow_uses(head)
-        self._follow_versions(head)
-        self._follow_lifts(head)
+    def count_uses(self, view: Staging) -> None:
+        """Update the stored evidence with everything that changed since the last call."""
+        self._update_uses(view)
+        self._update_versions(view)
+        self._update_lifts(view)
 
-    def evidence(self, head: Topics) -> dict[str, Evidence]:
-        """Return skill -> the evidence of its use, as last computed."""
-        state = head.uses.state
+    def evidence(self, view: Topics) -> dict[str, Evidence]:
+        """Map each skill to its stored evidence."""
+        state = view.uses.state
         if self._evidence is None or self._evidence[0] != state:
-            self._evidence = state, head.uses.evidence(Evidence)
+            self._evidence = state, view.uses.evidence(Evidence)
         return self._evidence[1]
 
     # ── the uses of skills by decisions ──────────────────────────────────────────────
 
-    def skill_names(self, head: Topics) -> dict[str, tuple[str, ...]]:
-        """Return every skill that a decision may name, by the words of its name."""
-        shelves = (head.skills.names(shelf) for shelf in ("skills", "proposed", "archive"))
-        names = [*(name for shelf in shelves for name in shelf), *head.layers.names()]
-        names += head.history.former_names()
+    def skill_names(self, view: Topics) -> dict[str, tuple[str, ...]]:
+        """Map each word to the names with this word, of all skills that a decision may name."""
+        shelves = (view.skills.names(shelf) for shelf in ("skills", "proposed", "archive"))
+        names = [*(name for shelf in shelves for name in shelf), *view.layers.names()]
+        names += view.history.former_names()
         if names != self._names[0]:
             self._names = names, mentions.index_by_word(names)
         return self._names[1]
 
-    def _follow_uses(self, head: Staging) -> None:
-        new_names = head.due.keys(NAMES)
-        mentioning: Iterable[str] = ()
+    def _update_uses(self, view: Staging) -> None:
+        new_names = view.due.keys(NAMES)
+        mentioning_ids: Iterable[str] = ()
         if new_names:
-            mentioning = head.outcomes.mentioning(map(mentions.shortest_form, new_names))
-        due_ids = sorted({*head.due.keys(USES), *mentioning})
-        head.due.mark_done(NAMES, new_names)
-        names = self.skill_names(head) if due_ids else {}
+            mentioning_ids = view.outcomes.mentioning(map(mentions.shortest_form, new_names))
+        due_ids = sorted({*view.due.keys(USES), *mentioning_ids})
+        view.due.mark_done(NAMES, new_names)
+        names = self.skill_names(view) if due_ids else {}
         for start in range(0, len(due_ids), _PAGE_SIZE):
             page = due_ids[start : start + _PAGE_SIZE]
-            outcomes = head.outcomes.get_many(page).values()
-            rows = [row for outcome in outcomes for row in _find_uses(head, outcome, names)]
-            head.uses.keep(page, rows)
-            head.due.mark_done(USES, page)
+            outcomes = view.outcomes.get_many(page).values()
+            rows = [row for outcome in outcomes for row in _find_uses(view, outcome, names)]
+            view.uses.keep(page, rows)
+            view.due.mark_done(USES, page)
 
     # ── versions of a text ───────────────────────────────────────────────────────────
 
-    def _follow_versions(self, head: Staging) -> None:
+    def _update_versions(self, view: Staging) -> None:
         """Store the times at which a person rewrote or restored a skill."""
-        due_names = head.due.keys(VERSIONS)
+        due_names = view.due.keys(VERSIONS)
         if not due_names:
             return
         commits: dict[str, list[tuple[str, int]]] = {}
-        former_names = head.history.former_names()
+        former_names = view.history.former_names()
         renamed_names = {former_names.get(name, name) for name in due_names} & {
             *former_names.values()
         }
         due_names = sorted({*due_names, *renamed_names})
-        for name in {*head.history.skills_touched_twice(due_names), *renamed_names}:
-            # The first commit that touches a skill rewrites nothing.
-            later_commits = head.history.commits_touching([Ref("skill", name)])[::-1][1:]
+        for name in {*view.history.skills_touched_twice(due_names), *renamed_names}:
+            # The first commit of a skill does not rewrite it.
+            later_commits = view.history.commits_touching([Ref("skill", name)])[::-1][1:]
             commits[name] = [
                 (commit.sha, micros(datetime.fromisoformat(commit.date)))
                 for commit in later_commits
@@ -116,30 +117,30 @@ class Uses:
         starts: dict[str, list[int]] = {}
         for name in due_names:
             times = {time for sha, time in commits.get(name, ()) if _is_new_text(texts, name, sha)}
-            starts[name] = sorted(times | _trial_starts(head, name))
-        head.uses.keep_version_starts(starts)
-        head.due.mark_done(VERSIONS, due_names)
+            starts[name] = sorted(times | _trial_starts(view, name))
+        view.uses.keep_version_starts(starts)
+        view.due.mark_done(VERSIONS, due_names)
 
     # ── lifts ────────────────────────────────────────────────────────────────────────
 
-    def _follow_lifts(self, head: Staging) -> None:
-        changes, names = head.due.keys(LIFTS), head.due.keys(COUNTS)
-        is_summed = _update_sums(head, changes)
+    def _update_lifts(self, view: Staging) -> None:
+        changes, names = view.due.keys(LIFTS), view.due.keys(COUNTS)
+        is_summed = _update_sums(view, changes)
         if is_summed or names:
-            self._keep_evidence(head, _count_uses(head, set(names)), are_lifts_new=is_summed)
-        head.due.mark_done(LIFTS, changes)
-        head.due.mark_done(COUNTS, names)
+            self._keep_evidence(view, _count_uses(view, set(names)), are_lifts_new=is_summed)
+        view.due.mark_done(LIFTS, changes)
+        view.due.mark_done(COUNTS, names)
 
     def _keep_evidence(
-        self, head: Staging, counts: Mapping[str, UseCounts], *, are_lifts_new: bool
+        self, view: Staging, counts: Mapping[str, UseCounts], *, are_lifts_new: bool
     ) -> None:
-        """Store the evidence; if sums changed, store a new lift for every skill."""
+        """Store the evidence of counted skills, or of all skills if the lifts are new."""
         if are_lifts_new:
-            stored = head.uses.evidence(Evidence)
-            sums = head.uses.sums(Sums).values()
-            lifts = estimate.estimate_lifts(sums, head.policy.effect)
+            stored = view.uses.evidence(Evidence)
+            sums = view.uses.sums(Sums).values()
+            lifts = estimate.estimate_lifts(sums, view.policy.effect)
         else:
-            pairs = ((name, head.uses.evidence_of(name, Evidence)) for name in counts)
+            pairs = ((name, view.uses.evidence_of(name, Evidence)) for name in counts)
             stored = {name: evidence for name, evidence in pairs if evidence}
             lifts = {
                 (name, number): version.lift
@@ -155,75 +156,75 @@ class Uses:
                 new_evidence = verdict.with_lifts(evidence, own_lifts)
             if name in counts or stored.get(name) != new_evidence:
                 changes.append((name, new_evidence))
-        head.uses.keep_evidence(changes, {name: c.last_outcome for name, c in counts.items()})
+        view.uses.keep_evidence(changes, {name: c.last_outcome for name, c in counts.items()})
 
 
-def read_version(head: Topics, name: str, blob: str) -> str:
-    """Return the text of a skill's version, from git or from a layer."""
-    layered = head.layers.of_name(name)
-    if layered is not None and layered.blob == blob:
-        return layered.skill.body
-    return head.skills.read_body(name, blob)
+def read_version(view: Topics, name: str, blob: str) -> str:
+    """Return the text of one version of a skill, from git or from a layer."""
+    layered_skill = view.layers.of_name(name)
+    if layered_skill is not None and layered_skill.blob == blob:
+        return layered_skill.skill.body
+    return view.skills.read_body(name, blob)
 
 
 def _find_uses(
-    head: Topics, outcome: Outcome, names: Mapping[str, Iterable[str]]
+    view: Topics, outcome: Outcome, names: Mapping[str, Iterable[str]]
 ) -> Iterator[SkillUse]:
     decision = outcome.decision.id
-    receipts = head.recommendations.by_decision(decision) if decision else []
-    claims = head.outcomes.ends(decision) if decision and receipts else []
-    read_text = partial(read_version, head)
-    for use in detect.detected_uses(outcome, receipts, names, read_text, ends=claims):
+    receipts = view.recommendations.by_decision(decision) if decision else []
+    claims = view.outcomes.ends(decision) if decision and receipts else []
+    read_text = partial(read_version, view)
+    for use in detect.detected_uses(outcome, receipts, names, read_text, claims=claims):
         details = (use.match, use.confidence, use.quote, use.offer)
         yield SkillUse(outcome.id, use.skill, micros(use.made), *details)
 
 
 def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
-    """Return True if a commit gave a skill another text, or took it out of archive/."""
+    """Return True if a commit changed the text of a skill or took the skill out of archive/."""
     previous_text, current_text = texts.get((f"{sha}^", name)), texts.get((sha, name))
     if previous_text is None or current_text is None:
         return False
-    is_back = previous_text.shelf == "archive" and current_text.shelf != "archive"
-    return bool(is_back or previous_text.body.strip() != current_text.body.strip())
+    is_restored = previous_text.shelf == "archive" and current_text.shelf != "archive"
+    return bool(is_restored or previous_text.body.strip() != current_text.body.strip())
 
 
-def _trial_starts(head: Topics, name: str) -> set[int]:
-    """Return the start of a skill's new trial, just after the decision to try it."""
-    skill = head.skills.find(name)
+def _trial_starts(view: Topics, name: str) -> set[int]:
+    """Return the start of a skill's new trial as a set, empty if there is no trial."""
+    skill = view.skills.find(name)
     trial = time_of(skill.trial) if skill else None
     return set() if trial is None else {micros(trial) + 1}
 
 
-def _update_sums(head: Staging, changes: Iterable[str]) -> bool:
-    """Sum the domains with new or changed decisions; return True if there were any.
+def _update_sums(view: Staging, changes: Iterable[str]) -> bool:
+    """Sum the domains with new or changed decisions; return True if a sum was stored.
 
-    `changes` maps each changed domain to the time when a changed decision ended.
+    Each change is a domain and the time at which a changed decision ended, separated by a space.
     """
     earliest_times: dict[str, int] = {}
     for domain, _, time in (key.rpartition(" ") for key in changes):
         earliest_times[domain] = min(int(time), earliest_times.get(domain, int(time)))
     is_summed = False
     for domain, at in earliest_times.items():
-        last_end = head.uses.sums_end(domain)
+        last_end = view.uses.sums_end(domain)
         end = last_end if at > last_end.at else SumsEnd()
-        while later_end := head.uses.later_end(domain, end, estimate.recount_after(end.decisions)):
+        while later_end := view.uses.later_end(domain, end, estimate.recount_after(end.decisions)):
             end = later_end
         if end != last_end or at <= last_end.at:
-            head.uses.keep_sums(domain, _sums_until(head, domain, end), end)
+            view.uses.keep_sums(domain, _sums_until(view, domain, end), end)
             is_summed = True
     return is_summed
 
 
-def _sums_until(head: Topics, domain: str, end: SumsEnd) -> object | None:
-    """Return the sums of a domain's closed decisions until `end`; None without decisions."""
+def _sums_until(view: Topics, domain: str, end: SumsEnd) -> object | None:
+    """Sum the decisions of a domain that were closed until `end`; return None without any."""
     if not end.decisions:
         return None
-    totals, exposures = head.uses.totals(domain, end), head.uses.exposures(domain, end)
+    totals, exposures = view.uses.totals(domain, end), view.uses.exposures(domain, end)
     skills = {row.skill for row in exposures}
-    merges = head.uses.merges()
-    starts = head.uses.version_starts(skills | {_survivor_of(skill, merges) for skill in skills})
-    rows = head.uses.decisions(domain, end) if exposures else ()
-    episode_of = _number_episodes(rows, head.policy.evaluate.episode_minutes)
+    merges = view.uses.merges()
+    starts = view.uses.version_starts(skills | {_survivor_of(skill, merges) for skill in skills})
+    rows = view.uses.decisions(domain, end) if exposures else ()
+    episode_of = _number_episodes(rows, view.policy.evaluate.episode_minutes)
     observations = (
         Observation(
             decision=row.outcome,
@@ -238,7 +239,7 @@ def _sums_until(head: Topics, domain: str, end: SumsEnd) -> object | None:
         )
         for row in exposures
     )
-    return estimate.add_up(observations, totals, starts, head.policy.effect)
+    return estimate.add_up(observations, totals, starts, view.policy.effect)
 
 
 def _number_episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
@@ -257,48 +258,48 @@ def _number_episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str
     return {row.outcome: str(number) for row, number in zip(rows, numbers, strict=True)}
 
 
-def _survivor_of(skill: str, merged: Mapping[str, str]) -> str:
-    if skill not in merged:  # nearly all of a million uses
+def _survivor_of(skill: str, merges: Mapping[str, str]) -> str:
+    if skill not in merges:  # nearly always, and there may be a million uses
         return skill
     visited_names: set[str] = set()
-    while skill in merged and skill not in visited_names:
+    while skill in merges and skill not in visited_names:
         visited_names.add(skill)
-        skill = merged[skill]
+        skill = merges[skill]
     return skill
 
 
-def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
-    """Return skill -> its counts, including the skills that were merged into it."""
-    merged_names = head.uses.merges_of(skills)
-    names = {_survivor_of(name, merged_names) for name in skills} | skills
+def _count_uses(view: Topics, skills: set[str]) -> dict[str, UseCounts]:
+    """Map each skill to its counts, which include the skills that were merged into it."""
+    merges = view.uses.merges_of(skills)
+    names = {_survivor_of(name, merges) for name in skills} | skills
     counts: dict[str, UseCounts] = {}
     for name in names:
-        sources = [source for source in merged_names if _survivor_of(source, merged_names) == name]
-        counts[name] = _count_skill(head, name, sources)
+        sources = [source for source in merges if _survivor_of(source, merges) == name]
+        counts[name] = _count_skill(view, name, sources)
     return counts
 
 
-def _count_skill(head: Topics, name: str, merged_names: Sequence[str]) -> UseCounts:
-    """Return the counts of a skill; read only later decisions if they can be added."""
-    starts = head.uses.version_starts([name]).get(name, [])
-    trial = bool(starts) and starts[-1] in _trial_starts(head, name)
-    last = "" if merged_names else head.uses.last_counted(name)
-    if stored_evidence := head.uses.evidence_of(name, Evidence) if last else None:
-        decisions = _closed_decisions(head, [name], last)
+def _count_skill(view: Topics, name: str, merged_names: Sequence[str]) -> UseCounts:
+    """Count the decisions of a skill; if possible, read only those after the stored counts."""
+    starts = view.uses.version_starts([name]).get(name, [])
+    trial = bool(starts) and starts[-1] in _trial_starts(view, name)
+    last = "" if merged_names else view.uses.last_counted(name)
+    if stored_evidence := view.uses.evidence_of(name, Evidence) if last else None:
+        decisions = _closed_decisions(view, [name], last)
         if evidence := verdict.evidence_with_later(stored_evidence, decisions, starts, trial=trial):
             return UseCounts(evidence, max([last, *(decision.outcome for decision in decisions)]))
-    decisions = _closed_decisions(head, [name, *merged_names])
+    decisions = _closed_decisions(view, [name, *merged_names])
     evidence = verdict.evidence_by_version(decisions, starts, trial=trial)
     last = "" if merged_names else max((decision.outcome for decision in decisions), default="")
     return UseCounts(evidence, last)
 
 
 def _closed_decisions(
-    head: Topics, skills: Iterable[str], last_id: str = ""
+    view: Topics, skills: Iterable[str], last_id: str = ""
 ) -> list["verdict.ClosedDecision"]:
-    rows = head.uses.by_skill(skills, last_id)
-    # A bulk counts as one look when it is complete, not each of its full commits.
-    bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, INTAKE_BATCH)
+    rows = view.uses.by_skill(skills, last_id)
+    # A bulk import counts as one look when it is complete. Only its last commit is not full.
+    bulk = view.uses.large_commits({row.commit for row in rows if row.commit}, INTAKE_BATCH)
     return [
         verdict.ClosedDecision(
             outcome=row.outcome,
@@ -317,7 +318,7 @@ def _closed_decisions(
 def load_assessed_skill(
     view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime
 ) -> AssessedSkill:
-    """Return a skill with its evidence; read files only if the skill was retired before."""
+    """Return a skill with its evidence; read its file only if it was retired before."""
     ref = Ref("skill", row.name)
     is_retired = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
     last_outcome = view.uses.last_counted(row.name)

@@ -1,7 +1,8 @@
-"""The step `evaluate`: the judge evaluates every outcome.
+"""The step `evaluate`: ask the judge for a verdict and a lesson for each outcome.
 
-Several outcomes may be judged at once; they are committed in the order of their ids. An outcome
-waits if the judge cannot be asked. It is set aside if the judge fails too often.
+A judge may take several outcomes at once. An outcome waits if the judge cannot be asked, and is set
+aside if the judge fails too often. `case_of` decides what a judge reads; `learning/evaluate.py`
+builds the evaluation.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,15 +29,15 @@ from skillvault.vault.files import layout
 from skillvault.vault.spending import FailedItem
 
 STEP = "evaluate"
-_CASES_PER_PLACE = 4  # outcomes that are handed over together, for each place at the judge
+_CASES_PER_PLACE = 4  # outcomes to queue at a time for each question that the judge takes at once
 _MAX_FACTS = 20  # facts of a domain that a judge reads
 _MAX_FACT_LENGTH = 160
-_MAX_CACHED_FACTS = 150  # facts that Claude reads where it caches them from question to question
+_MAX_CACHED_FACTS = 150  # facts that Claude reads if it caches them between questions
 _MAX_EARLIER_OUTCOMES = 8  # earlier outcomes of the subject that a judge reads
 
 
 class Judgment(Struct, frozen=True):
-    """An evaluation, and the answers of the judge that it uses."""
+    """An evaluation, and the judge's answers that the vault stores with it."""
 
     evaluation: Evaluation
     answers: tuple[Answer, ...] = ()
@@ -46,7 +47,7 @@ _Answer = Judgment | UnavailableError | NoAnswerError
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for every batch of outcomes of a domain, untrusted outcomes last."""
+    """Yield a change for each batch of outcomes of a domain, untrusted outcomes last."""
     batches, excess = split_by_quota(run)
     if excess:
         run.wait("evaluations", quota.wait_reason(run.view, len(excess), run.now), tomorrow=True)
@@ -72,7 +73,7 @@ def count_over_quota(run: Run) -> int:
 
 
 def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outcome]]:
-    """Return (domain, outcomes) to judge in turn, and the untrusted outcomes over the quota."""
+    """Return the batches (domain, outcomes) to judge, and the untrusted outcomes over the quota."""
     outcomes = find_unevaluated(run)
     trusted = [outcome for outcome in outcomes if outcome.trust == "local"]
     untrusted = sorted((o for o in outcomes if o.trust == "untrusted"), key=lambda o: o.id)
@@ -84,8 +85,8 @@ def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outc
 def find_unevaluated(run: Run) -> list[Outcome]:
     """Return the outcomes to evaluate.
 
-    Left out are outcomes without a description, overruled by another outcome, or set aside, and
-    those whose evaluation a person removed or is editing.
+    Leave out an outcome without a description, an outcome that another one overrules, an outcome
+    that was set aside, and an outcome whose evaluation a person removed or is editing.
     """
     due_outcomes = run.view.outcomes.get_many(run.view.due.keys(STEP))
     overruled_ids = run.view.outcomes.overruled_ids(due_outcomes)
@@ -105,7 +106,7 @@ def find_unevaluated(run: Run) -> list[Outcome]:
 
 
 def local_edits(run: Run, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return path -> the reason why an evaluation cannot be written now."""
+    """Return the paths of evaluations that cannot be written now, each with the reason."""
     return run.store.local_edits({_evaluation_path(outcome): b"" for outcome in outcomes})
 
 
@@ -114,7 +115,7 @@ def _evaluation_path(outcome: Outcome) -> str:
 
 
 def abandoned_outcomes(run: Run) -> dict[str, FailedItem]:
-    """Return the outcomes at which the judge failed too often to be asked again."""
+    """Return the outcomes for which the judge failed too often, by id."""
     return _failed_items(run, run.policy.judge.attempts)
 
 
@@ -128,9 +129,9 @@ def _failed_items(run: Run, attempts: int) -> dict[str, FailedItem]:
 
 
 def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Judgment]]:
-    """Yield evaluations, as many as one change holds; outcomes without an answer wait.
+    """Judge outcomes and yield the judgments in pages for one change; report the others.
 
-    Outcomes that failed before come last, because the service may fail again.
+    Outcomes for which the judge failed before come last, because it may fail again.
     """
     failures = _failed_items(run, 0)
     untried = [outcome for outcome in batch if outcome.id not in failures]
@@ -145,11 +146,11 @@ def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[li
                 judgments = []
         elif isinstance(answer, NoAnswerError):
             run.store.ledger.count_failure(outcome.id, str(answer), service=False)
-            is_aside = outcome.id in abandoned_outcomes(run)
-            advice = (
-                "set aside, `skillvault run --retry` tries again" if is_aside else "tried again"
+            is_abandoned = outcome.id in abandoned_outcomes(run)
+            next_step = (
+                "set aside, `skillvault run --retry` tries again" if is_abandoned else "tried again"
             )
-            run.wait(layout.path_of(outcome), f"{answer}; {advice}")
+            run.wait(layout.path_of(outcome), f"{answer}; {next_step}")
         else:
             refusals.append(answer)
             if answer.tried:
@@ -161,7 +162,7 @@ def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[li
 
 
 def _answers(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Answer]]:
-    """Yield the answer to each outcome, in order; the judge may work on several at once."""
+    """Yield (outcome, answer) in order; the judge may work on several outcomes at once."""
     tracked_outcomes = run.track(batch, f"evaluating {domain}")
     if run.judge.at_once == 1:
         for outcome in tracked_outcomes:
@@ -180,7 +181,10 @@ def _answers(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[
 
 
 def judge_case(judge: Judge, case: Case, policy: Policy) -> _Answer:
-    """Return the answer of the judge on an outcome: the blind verdict, then the insight."""
+    """Ask the judge for the verdict without the result, then for the lesson with the result.
+
+    Return the judgment, or the error that kept the judge from answering.
+    """
     outcome = case.outcome
     judge = judge_for_case(judge, case, policy.judge.provider)
     try:
@@ -208,13 +212,16 @@ def by_domain(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def case_of(run: Run, outcome: Outcome) -> Case:
-    """Return the case for the judge; a model also reads earlier outcomes and facts."""
+    """Return what the judge reads about an outcome; a model also reads earlier outcomes and facts.
+
+    The facts that the outcome itself made are left out.
+    """
     if run.policy.judge.provider == "offline":
         return evaluate.case_of(outcome)
-    ids = [entry.id for entry in run.view.subjects.history(outcome.id)]
+    ids = [indexed.id for indexed in run.view.subjects.history(outcome.id)]
     earlier_ids = ids[: ids.index(outcome.id)][-_MAX_EARLIER_OUTCOMES:] if outcome.id in ids else []
     records = run.view.outcomes.get_many(earlier_ids)
-    earlier_outcomes = [records[name] for name in earlier_ids if name in records]
+    earlier_outcomes = [records[key] for key in earlier_ids if key in records]
     lines = [sentences.tried_sentence(tries.try_of(record), {}) for record in earlier_outcomes]
     links = run.view.links.by_source([Ref("evaluation", outcome.id)])
     own_facts = {link.target.id for link in links if link.type == "promoted"}
@@ -225,15 +232,15 @@ def case_of(run: Run, outcome: Outcome) -> Case:
 def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
     """Return (id, line) of the latest current facts of a domain, oldest first.
 
-    Claude gets many facts if they fill its cache, because many cached facts cost less than a few
-    that are sent anew.
+    Claude gets more facts if they are long enough for its cache, because many cached facts cost
+    less than a few facts without the cache.
     """
     facts = run.view.facts.by_domain([domain])
     superseded_ids = {fact.supersedes for fact in facts.values()}
     candidates = [f for f in facts.values() if f.id not in superseded_ids and f.trust == "local"]
     latest_facts = sorted(candidates, key=lambda fact: fact.order)[-_MAX_CACHED_FACTS:]
     lines = [(fact.id, shorten(flatten(fact.text), _MAX_FACT_LENGTH)) for fact in latest_facts]
-    size = sum(len(name) + len(line) for name, line in lines)
+    size = sum(len(fact_id) + len(line) for fact_id, line in lines)
     judge = run.policy.judge
     is_cached = judge.provider == "claude" and size >= cacheable_length(judge.model)
     return lines if is_cached else lines[-_MAX_FACTS:]

@@ -1,6 +1,6 @@
-"""The step `expire`: archive skills at the end of their time to live, or renew it.
+"""The step `expire`: archive skills at the end of their time to live, or renew them.
 
-`learning/expire.py` decides; this module finds the skills whose time may be over.
+This module finds skills whose time may be over; `learning/expire.py` decides about each.
 """
 
 from collections.abc import Iterator
@@ -17,14 +17,15 @@ from skillvault.model.records import SKILL_KINDS, Ref, Skill, stamp
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 
-_TIME_ZONE_MARGIN = timedelta(days=2)  # times are compared as texts, whatever a person's time zone
+_TIME_ZONE_MARGIN = timedelta(days=2)  # the query compares times as texts, in any time zone
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each skill."""
+    """Yield a change for each skill to archive or renew."""
     run.shelf.follow(run.store.staging)
     for expiry in list(_find_due(run)):
-        if Ref("skill", expiry.name) in run.view.records:  # a version goes with what it replaces
+        # A next version disappears with the skill that it replaces.
+        if Ref("skill", expiry.name) in run.view.records:
             yield expire.expiry_change(expiry)
 
 
@@ -36,7 +37,7 @@ def waiting(run: Run) -> int:
 def _find_due(run: Run) -> Iterator[expire.Expiry]:
     view, policy = run.view, run.policy
     clock_of = cache(partial(clock, view, now=run.now, rules=run.profile))
-    latest_time = clock_of(None)  # no domain's clock is later
+    latest_time = clock_of(None)  # of all domains
     if latest_time is None:
         return
     load_evidence = cache(lambda: run.shelf.uses.evidence(view))
@@ -60,7 +61,7 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
 
 
 def _find_archived(run: Run, name: str) -> Skill | None:
-    """Return a skill as this step archived it; None if another commit came later."""
+    """Return a skill as this step archived it, or None if another commit came later."""
     content = find_archived_file(run, name, {expire.STEP})
     skill = parse_record(layout.skill_path(name), content) if content is not None else None
     return skill if isinstance(skill, Skill) else None

@@ -1,6 +1,6 @@
-"""The step `follow`: a skill whose folder a person renamed keeps its links and its uses.
+"""The step `follow`: give a skill that a person renamed the links and uses of its old name.
 
-Here the old name is found in git; `learning/curate.py` builds the change.
+This module finds the old name in git; `learning/curate.py` builds the change.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,18 +17,18 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each skill with a former name that its file or a link lacks."""
+    """Yield a change for each renamed skill whose file or links still have the old name."""
     keys = run.view.due.keys(FOLLOW)
     skills = run.view.skills.live(keys) | run.view.skills.archived.get_many(keys)
     moves = _find_moves(run, skills)
     for name, skill in skills.items():
-        new_aliases = [a for a in _trace_names(name, moves) if a not in skill.formerly]
-        former_names = [*skill.formerly, *new_aliases]
-        gone_names = [a for a in former_names if Ref("skill", a) not in run.view.records]
+        new_names = [n for n in _trace_names(name, moves) if n not in skill.formerly]
+        former_names = [*skill.formerly, *new_names]
+        gone_names = [n for n in former_names if Ref("skill", n) not in run.view.records]
         links = links_of(run.view, gone_names)
         proposals = run.view.skills.proposed if gone_names else {}
         versions = [key for key, version in proposals.items() if version.replaces in gone_names]
-        if links or new_aliases or versions:
+        if links or new_names or versions:
             shelf = layout.shelf_of(run.view.records.path_of(Ref("skill", name)) or "")
             yield follow_rename(shelf, name, former_names, links, versions=versions)
     run.settle(FOLLOW, keys)
@@ -55,21 +55,21 @@ def _trace_names(name: str, moves: dict[str, str]) -> list[str]:
 
 
 def _find_moves(run: Run, names: Iterable[str]) -> dict[str, str]:
-    """Map each skill that a person renamed to its old name, also the skills in `names`."""
+    """Map the name of each renamed skill to its old name, and old names to even older names."""
     moves: dict[str, str] = {}
-    names_left = [name for name in names if is_slug(name)]  # else its file cannot be found by it
-    while names_left:
-        first_touches = run.view.history.first_touches(names_left)
-        names_left = []
+    remaining_names = [name for name in names if is_slug(name)]  # others are no names of folders
+    while remaining_names:
+        first_touches = run.view.history.first_touches(remaining_names)
+        remaining_names = []
         for name, (sha, made_by) in first_touches.items():
             if not made_by and (old_name := _find_old_name(run, name, sha)):
                 moves[name] = old_name
-                names_left.append(old_name)
+                remaining_names.append(old_name)
     return moves
 
 
 def _find_old_name(run: Run, name: str, sha: str) -> str | None:
-    """Return the old name of a skill that a commit moved: same id or text; None without one."""
+    """Return the old name of a skill that a commit moved, or None if the skill is new."""
     view, git = run.view, run.store.git
     gone_names = [
         ref.id
@@ -92,7 +92,7 @@ def _find_old_name(run: Run, name: str, sha: str) -> str | None:
 
 
 def _likeness(new_skill: Skill | None, old_skill: Skill) -> int:
-    """Score two versions of a skill by equal names, subjects and texts; 0 if nothing is equal."""
+    """Score two versions of a skill by equal names, subjects and texts, from 0 to 7."""
     if new_skill is None:
         return 0
     has_name = new_skill.name == old_skill.name

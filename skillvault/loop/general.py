@@ -1,6 +1,6 @@
-"""The step `promote` across domains: facts that several domains share make a general skill.
+"""The step `promote` across domains: make general skills from facts that several domains share.
 
-This module reads the facts; `learning/promote/general.py` decides.
+This module reads the facts that `promote.py` made; `learning/promote/general.py` decides.
 """
 
 from collections import defaultdict
@@ -28,11 +28,14 @@ from skillvault.model.sameness.form import Form
 from skillvault.vault.index.facts import FactKeys
 from skillvault.vault.index.snapshot import Topics
 
-_TRUST = "local"  # of the facts that are compared
+_TRUST = "local"  # facts of other trust are not compared
 
 
 class SimilarFacts:
-    """An index of the trusted facts by their words; `changed_ids` are not stored yet."""
+    """An index of the trusted facts by their words.
+
+    The index database has the words of all facts but `changed_ids`.
+    """
 
     def __init__(self, view: Topics, changed_ids: Collection[str]) -> None:
         self._view = view
@@ -41,17 +44,17 @@ class SimilarFacts:
         self._keys: dict[str, list[str]] = {}  # of the changed facts
         self._holders: dict[str, set[str]] = defaultdict(set)  # key -> changed facts
         facts = self._load(self._changed_ids)
-        for name in self._changed_ids:
-            self._keys[name] = lookup_keys(self._forms[name]) if name in facts else []
-            for key in self._keys[name]:
-                self._holders[key].add(name)
+        for fact_id in self._changed_ids:
+            self._keys[fact_id] = lookup_keys(self._forms[fact_id]) if fact_id in facts else []
+            for key in self._keys[fact_id]:
+                self._holders[key].add(fact_id)
 
-    def with_similar(self, names: Iterable[str]) -> dict[str, Fact]:
-        """Return these facts and all that say the same, also through other facts.
+    def with_similar(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
+        """Return these facts and the facts that say the same, directly or through other facts.
 
-        Untrusted and superseded facts are left out.
+        Leave out untrusted and superseded facts.
         """
-        facts, new_facts = dict[str, Fact](), self._load(names)
+        facts, new_facts = dict[str, Fact](), self._load(fact_ids)
         while new_facts:
             facts |= new_facts
             forms = {self._forms[name] for name in new_facts}
@@ -63,36 +66,36 @@ class SimilarFacts:
             for form in forms if candidates else ():
                 index.add_form(form)
             new_facts = {
-                name: fact for name, fact in candidates.items() if index.same(self._forms[name])
+                key: fact for key, fact in candidates.items() if index.same(self._forms[key])
             }
         return facts
 
     def keep_settled(self, fact_ids: Collection[str], keys: FactKeys) -> None:
         """Store the lookup keys of settled facts, so that later equal facts find them."""
-        for name in sorted(self._changed_ids.intersection(fact_ids)):
-            keys.keep_fact(name, self._keys[name])
+        for fact_id in sorted(self._changed_ids.intersection(fact_ids)):
+            keys.keep_fact(fact_id, self._keys[fact_id])
 
-    def _load(self, names: Iterable[str]) -> dict[str, Fact]:
-        facts = self._view.facts.get_many(names)
-        facts = {name: fact for name, fact in facts.items() if fact.trust == _TRUST}
+    def _load(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
+        facts = self._view.facts.get_many(fact_ids)
+        facts = {key: fact for key, fact in facts.items() if fact.trust == _TRUST}
         superseded_ids = self._view.facts.superseded_ids(facts)
-        current = {name: fact for name, fact in facts.items() if name not in superseded_ids}
-        makers = _makers_of(self._view, [name for name in current if name not in self._forms])
-        for name, fact in current.items():
-            if name not in self._forms:
-                self._forms[name] = form_of(fact, makers.get(name))
+        current = {key: fact for key, fact in facts.items() if key not in superseded_ids}
+        makers = _makers_of(self._view, [key for key in current if key not in self._forms])
+        for key, fact in current.items():
+            if key not in self._forms:
+                self._forms[key] = form_of(fact, makers.get(key))
         return current
 
 
 def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:
     makers = view.facts.makers(facts)
     outcomes = view.outcomes.get_many(set(makers.values()))
-    return {fact: outcomes[name] for fact, name in makers.items() if name in outcomes}
+    return {fact: outcomes[key] for fact, key in makers.items() if key in outcomes}
 
 
 def material_of_facts(run: Run, facts: Mapping[str, Fact]) -> PromotionMaterial:
     """Return the records that decide if these facts become skills."""
-    return promotion_material(run, {}, facts, [Ref("fact", name) for name in facts])
+    return promotion_material(run, {}, facts, [Ref("fact", fact_id) for fact_id in facts])
 
 
 def promotion_material(
@@ -104,7 +107,7 @@ def promotion_material(
     max_sessions = None if run.options.is_question else max(rules.cluster_size, rules.min_sessions)
     facts_only = (ref for ref in sources if ref.kind == "fact")
     products = run.products_of(STEP, "skill", facts_only)
-    # A fact that leads to a next version is told by the approved skill.
+    # If a fact leads to a next version, the approved skill counts as the skill of the fact.
     links = {
         link.id: link
         for link in view.links.by_source(sources)
@@ -120,7 +123,7 @@ def promotion_material(
         taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in rejected).values(),
         support=view.evaluations.supporting,
         outcomes_of=view.outcomes.get_many,
-        sessions_of=lambda names: view.facts.sessions(names, max_sessions),
+        sessions_of=lambda fact_ids: view.facts.sessions(fact_ids, max_sessions),
         counts=view.facts,
         clock=lambda domain: clock(view, domain, run.now, run.profile),
         rules=run.profile,
@@ -128,18 +131,18 @@ def promotion_material(
 
 
 class GeneralPlan(Struct, frozen=True):
-    """The general skills to make, rewrite or archive."""
+    """The general skills to make or rewrite (`due`), and the skills to archive (`leaving`)."""
 
     due: tuple[tuple[PromotionMaterial, GeneralPattern], ...] = ()
-    left: tuple[Skill, ...] = ()
+    leaving: tuple[Skill, ...] = ()
 
 
 def general_changes(run: Run) -> Iterator[Change]:
     """Yield a change for each general skill to make, rewrite or archive."""
     plan = plan_general(run)
-    for skill in plan.left:
+    for skill in plan.leaving:
         yield leave_change(skill, shelf_of(run, skill), general.NOT_SHOWN)
-    is_changed = bool(plan.left)
+    is_changed = bool(plan.leaving)
     for material, pattern in plan.due:
         name = pattern.skill.name if pattern.skill else f"general-{pattern.recurring.facts[0].id}"
         brief = general.general_brief(pattern, material)
@@ -151,7 +154,7 @@ def general_changes(run: Run) -> Iterator[Change]:
 
 
 def plan_general(run: Run) -> GeneralPlan:
-    """Return the work on the facts that changed, and settle facts without work."""
+    """Return the work for the facts that changed, and settle facts without work."""
     keys = run.view.due.keys(GENERAL)
     if not keys:
         return GeneralPlan()
@@ -165,16 +168,16 @@ def plan_general(run: Run) -> GeneralPlan:
     if products or len({fact.domain for fact in facts.values()}) > 1:
         plan = _plan_groups(run, products, material_of_facts(run, facts))
     waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
-    waiting |= _facts_of(run, [skill.name for skill in plan.left])
-    settled_names = set(keys) - waiting
+    waiting |= _facts_of(run, [skill.name for skill in plan.leaving])
+    settled_ids = set(keys) - waiting
     if not run.options.is_question:
-        similar_facts.keep_settled(settled_names, run.store.staging.fact_keys)
-    run.settle(GENERAL, settled_names)
+        similar_facts.keep_settled(settled_ids, run.store.staging.fact_keys)
+    run.settle(GENERAL, settled_ids)
     return plan
 
 
 def general_state(run: Run, fact: Fact) -> PromotionState | None:
-    """Return the state of a fact across domains; None if the vault has one domain."""
+    """Return how far a fact is from a general skill, or None if the vault has one domain."""
     if not _has_several_domains(run):
         return None
     similar_facts = SimilarFacts(run.view, run.view.due.keys(GENERAL))
@@ -196,24 +199,24 @@ def _has_several_domains(run: Run) -> bool:
 def _find_affected(
     run: Run, similar_facts: SimilarFacts, changed_ids: set[str]
 ) -> tuple[dict[str, Fact], dict[str, str]]:
-    """Return the facts that a change affects, and fact -> its general skill.
+    """Return the facts that a change affects, and a map from facts to their general skills.
 
-    These are the facts that say the same as a changed fact or share a skill with it.
+    A change affects the facts that say the same as a changed fact or share a skill with it.
     """
-    facts, names = similar_facts.with_similar(changed_ids), changed_ids
+    facts, ids = similar_facts.with_similar(changed_ids), changed_ids
     while True:
-        names = names.union(facts)
-        products = _products_of(run, names)
-        skill_facts = _facts_of(run, set(products.values())) - names
+        ids = ids.union(facts)
+        products = _products_of(run, ids)
+        skill_facts = _facts_of(run, set(products.values())) - ids
         if not skill_facts:
-            existing = run.view.records.existing(Ref("fact", name) for name in products)
+            existing = run.view.records.existing(Ref("fact", key) for key in products)
             return facts, {f: s for f, s in products.items() if Ref("fact", f) in existing}
-        names |= skill_facts
+        ids |= skill_facts
         facts |= similar_facts.with_similar(skill_facts)
 
 
 def _facts_of(run: Run, skills: Collection[str]) -> set[str]:
-    """Return the facts that made these skills, even if the links are gone."""
+    """Return the facts that made these skills, even if a person removed the links."""
     links = run.view.links.by_target(Ref("skill", name) for name in skills)
     linked_facts = {link.source.id for link in links if link.type == "derived"}
     history = run.view.history
@@ -230,7 +233,7 @@ def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMater
     owners = assign_skills([group.facts for group in groups], names)
     for group, (_, is_owner) in zip(groups, owners, strict=True):
         if any(fact.id in products and fact.id not in by_fact for fact in group.facts):
-            continue  # it expired, or somebody archived it
+            continue  # the skill expired, or somebody archived it
         if general.is_supported(group, material, run.policy.promote):
             used_names.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
         if not is_owner:
@@ -245,7 +248,7 @@ def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMater
 
 
 def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
-    """Yield the recurring facts of each living general skill, as counted now."""
+    """Yield the pattern of each living general skill, with the current counts."""
     living_names = [name for name in run.view.skills.names("skills", "") if is_general(name)]
     if not living_names:
         return
@@ -261,7 +264,7 @@ def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, Gener
 
 
 def _products_of(run: Run, facts: Collection[str]) -> dict[str, str]:
-    """Return fact -> the general skill that it made, even if the link is gone."""
+    """Map facts to the general skills that they made, even if a person removed the links."""
     refs = [Ref("fact", name) for name in facts]
     pairs = list(run.view.history.targets_of(STEP, "skill", refs))
     links = run.view.links.by_source(refs)
@@ -276,7 +279,7 @@ def _products_of(run: Run, facts: Collection[str]) -> dict[str, str]:
 
 
 def compose_general(run: Run, pattern: GeneralPattern, draft: Draft) -> Change | None:
-    """Return the change that makes or rewrites a general skill."""
+    """Return the change that makes or rewrites a general skill, or None without a change."""
     skill = pattern.skill
     if skill is None:
         is_taken = run.view.skills.is_name_taken

@@ -1,6 +1,6 @@
-"""The step `generate`: findings about an action or a subject become a skill.
+"""The step `generate`: make skills from findings about an action, a subject or a domain.
 
-`accounts.py` finds the work, `learning/generate` decides and writes the skill.
+`accounts.py` finds the due findings; `learning/generate.py` decides on them and builds the skill.
 """
 
 from collections import deque
@@ -53,31 +53,31 @@ def _compose(run: Run, findings: Findings, draft: Draft) -> Change | None:
 def outcome_states(
     run: Run, history: Sequence[IndexedOutcome], outcomes: Mapping[str, Outcome]
 ) -> dict[str, SkillState]:
-    """Return the state of each outcome on its way to the skills of its action."""
-    evaluated_ids = [entry.id for entry in history if entry.evaluated and entry.id in outcomes]
+    """Return how far each outcome is from a skill, for `why-not`."""
+    evaluated_ids = [o.id for o in history if o.evaluated and o.id in outcomes]
     accounts = list(run.accounts.accounts_of(evaluated_ids))
     kinds = [pair for account in accounts for pair in run.accounts.find_skills(account)]
     rejection = _rejected_state(run, kinds)
     by_outcome = {
-        name: why_not.outcome_state(outcomes[name], kinds, run.policy) for name in evaluated_ids
+        key: why_not.outcome_state(outcomes[key], kinds, run.policy) for key in evaluated_ids
     }
     note = _version_note(run, kinds)
-    for name, state in by_outcome.items():
+    for key, state in by_outcome.items():
         if rejection and state.state == "due":
-            by_outcome[name] = rejection
+            by_outcome[key] = rejection
         elif note and state.state in ("done", "counted"):
-            by_outcome[name] = SkillState(state.state, f"{state.reason}; {note}")
+            by_outcome[key] = SkillState(state.state, f"{state.reason}; {note}")
     return by_outcome
 
 
 def strategy_state(run: Run, domain: str) -> SkillState:
-    """Return the state of a domain's strategy, and the reason."""
+    """Return how far a domain is from a strategy, for `why-not`."""
     if (account := run.accounts.strategy_account(domain)) is not None:
         ((findings, existing),) = run.accounts.find_skills(account)
         return generate.skill_state(findings, existing, run.policy)
-    count, needed = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
-    if count < needed:
-        return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {needed}")
+    count, bound = (run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every)
+    if count < bound:
+        return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {bound}")
     return SkillState("waiting", "none of its actions has a rule or a lead")
 
 
@@ -96,17 +96,17 @@ def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> 
         name = existing.skill.name if existing.skill else ""
         if waiting := waiting_version(run.view, name):
             return f"what is known by now is in {waiting.name}, which waits for you"
-        for rejected in run.rejections.proposals:
-            if rejected.replaces and rejected.replaces == name:
-                reason_text = f": {rejected.reason}" if rejected.reason else ""
-                return f"{rejected.skill} was rejected in {rejected.commit[:10]}{reason_text}"
+        for proposal in run.rejections.proposals:
+            if proposal.replaces and proposal.replaces == name:
+                reason_text = f": {proposal.reason}" if proposal.reason else ""
+                return f"{proposal.skill} was rejected in {proposal.commit[:10]}{reason_text}"
     return ""
 
 
 def _rejected_state(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> SkillState | None:
-    """Return the rejection that the skill of a subject would repeat; None without one.
+    """Return a state that names the rejection that a new skill would repeat, or None.
 
-    This needs the text of the skill, so only a judge without costs is asked.
+    The comparison needs the text of the skill, so it is made only for a judge without costs.
     """
     if not run.rejections.proposals or run.judge.info.name != "offline":
         return None

@@ -1,7 +1,8 @@
-"""LEARNINGS.md (rules) and expertise.yaml (patterns): read, change and explain them.
+"""Read, change and explain LEARNINGS.md (rules) and expertise.yaml (patterns).
 
-Rules are the first tier and patterns the second; the step `capture` moves them between tiers. Both
-the prompts of agents and the commands `learn`, `why` and `why-not` read them here.
+Rules are the first tier and patterns the second; the step `capture` moves them between the tiers
+with `tier_changes`. `learned_text` makes the text for prompts, `note_rule` serves `learn`, and the
+`explain_…` functions serve `why` and `why-not`. The rules about texts are in `learning/capture/`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,12 +37,12 @@ if TYPE_CHECKING:
     from skillvault.loop.run import Run
 
 _SKILL = Ref("skill", LEARNED)
-_MAX_PATTERN_LENGTH = 60  # characters of a pattern in a commit's message
-_MAX_PATTERNS = 20  # in a commit's message
-_MIN_PREFIX = 6  # characters of an id
-_ID_LENGTH = 60  # characters of a rule that stand for it in a remark
+_MAX_PATTERN_LENGTH = 60  # characters of a pattern in a commit message
+_MAX_PATTERNS = 20  # patterns to list in a commit message
+_MIN_PREFIX = 6  # characters of an id that find a pattern
+_ID_LENGTH = 60  # characters of a rule to show in a remark
 _NOTES = "notes"  # the domain of noted rules
-_MAX_RULES = 3  # in an error
+_MAX_RULES = 3  # rules to list in an error
 
 
 class LearnedPrompt(Struct, frozen=True):
@@ -52,7 +53,7 @@ class LearnedPrompt(Struct, frozen=True):
 
 
 class RuleOrigin(Struct, frozen=True):
-    """The commit that brought a rule into LEARNINGS.md, and its author."""
+    """The commit that added a rule to LEARNINGS.md."""
 
     sha: str
     author: str
@@ -64,7 +65,7 @@ class RuleOrigin(Struct, frozen=True):
 
 
 def committed_rules(store: Store, view: Topics) -> bytes:
-    """Return LEARNINGS.md as committed, read from the work tree if it is the same."""
+    """Return the committed LEARNINGS.md; read it from the work tree if that is the same text."""
     blob = view.files.get(layout.LEARNINGS)
     if blob is None:
         return b""
@@ -76,12 +77,12 @@ def committed_rules(store: Store, view: Topics) -> bytes:
 
 
 def rules_text(store: Store, view: Topics) -> str:
-    """Return LEARNINGS.md as text; bytes that are not UTF-8 survive."""
+    """Return the committed LEARNINGS.md as text; bytes that are not UTF-8 become surrogates."""
     return committed_rules(store, view).decode(errors="surrogateescape")
 
 
 def read_expertise(view: Topics) -> Expertise:
-    """Return the committed expertise.yaml; BadInputError if the file cannot be read."""
+    """Return the committed expertise.yaml; raise BadInputError if it cannot be parsed."""
     if layout.EXPERTISE not in view.files:
         return Expertise()
     return learnings.decode_expertise(
@@ -90,40 +91,40 @@ def read_expertise(view: Topics) -> Expertise:
 
 
 def read_tiers(store: Store, view: Topics) -> Tiers:
-    """Return rules and patterns; BadInputError if expertise.yaml cannot be read."""
+    """Return rules and patterns; raise BadInputError if expertise.yaml cannot be parsed."""
     return Tiers(rules_text(store, view), read_expertise(view))
 
 
 def pattern_ref(pattern: LearnedPattern) -> Ref:
-    """Return the address of a pattern."""
+    """Return the ref of a pattern."""
     return Ref("pattern", pattern.id)
 
 
 def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
-    """Return the patterns of `refs` that a person removed, without those that skillvault ended.
+    """Return the patterns of `refs` that a person removed, each with the rejection.
 
-    If skillvault ends a pattern, the commit names the pattern as a source.
+    If skillvault removed a pattern, its commit names the pattern as a source, not as a target.
     """
     commits = run.view.history.last_mentions(refs).items()
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}
 
 
 def _work_tree_rules(store: Store) -> list[str]:
-    """Return the rules of the file in the work tree; BadInputError if it cannot be read."""
+    """Return the rules in the work tree; raise BadInputError if the file cannot be read."""
     file = learnings.read_file(store.root)
     return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
 
 
 def uncommitted_rules(store: Store, view: Topics) -> list[str]:
     """Return the rules of the work tree that are not committed yet."""
-    with suppress(BadInputError):  # a run reports it
-        committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
-        return [text for text in _work_tree_rules(store) if rule_key(text) not in committed]
+    with suppress(BadInputError):  # a run reports the error
+        committed_keys = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
+        return [text for text in _work_tree_rules(store) if rule_key(text) not in committed_keys]
     return []
 
 
 def _replaced_rules(store: Store) -> set[str]:
-    """Return the keys of the rules that a later rule of the work tree replaces."""
+    """Return the keys of rules that a later rule in the work tree replaces."""
     with suppress(BadInputError):
         if file := learnings.read_file(store.root):
             return rules.replaced_keys(file.content.decode(errors="surrogateescape"))
@@ -139,7 +140,7 @@ def find_file_problems(content: bytes | None) -> tuple[list[Problem], list[Probl
 def count_patterns_and_rules(store: Store, view: Topics) -> tuple[int, int]:
     """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
     patterns = 0
-    with suppress(BadInputError):  # `check` reports it
+    with suppress(BadInputError):  # `check` reports the error
         patterns = len(read_expertise(view).patterns)
     return patterns, len(rules.rule_texts(rules_text(store, view)))
 
@@ -155,7 +156,11 @@ def note_rule(
     keep_both: bool = False,
     dry: bool = False,
 ) -> str:
-    """Append a rule to LEARNINGS.md, without secrets; see `Notebook.learn`."""
+    """Append a rule to LEARNINGS.md without secrets, and return its text.
+
+    `scope` has the file patterns in which the rule holds. With `keep_both`, the rule replaces no
+    older version. With `dry`, nothing is written. Raise UsageError if the rule cannot be noted.
+    """
     if flaw := rules.flaw_of(rules.Block(rule, "", 1)):
         raise UsageError(f"{flaw.message.partition(': ')[2]}, and note it again")
     text = " ".join(redact.redact_value(rule).split())
@@ -181,22 +186,23 @@ def note_rule(
 def noted_versions(
     text: str, noted_rules: Iterable[str], *, keep_both: bool = False
 ) -> FactVersions:
-    """Return the noted rules that a rule repeats or is a newer version of, as facts.
+    """Return the noted rules that a rule repeats or replaces, as facts.
 
-    A rule that does not fit into a comment is never replaced.
+    A rule that does not fit into a comment of the file is never replaced.
     """
     candidates = [
         Fact(id=shorten(rule, _ID_LENGTH), domain=_NOTES, text=rule) for rule in noted_rules
     ]
     versions = find_versions(text, candidates, {}, keeps_both=keep_both)
-    replaceable = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
-    return msgspec.structs.replace(versions, replaced=tuple(replaceable))
+    replaceable_facts = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
+    return msgspec.structs.replace(versions, replaced=tuple(replaceable_facts))
 
 
 def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = False) -> list[str]:
-    """Return what the vault says already about a rule to be noted, and what stays of it.
+    """Return remarks on rules, patterns and facts that say the same as a new rule.
 
-    A pattern stays, because code supports it. A fact stays, because it belongs to a domain.
+    A new rule replaces older noted rules, but no pattern (code supports it) and no fact (it belongs
+    to a domain).
     """
     with suppress(BadInputError):
         versions = noted_versions(text, _work_tree_rules(store), keep_both=keep_both)
@@ -217,10 +223,10 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
 def learned_text(
     store: Store, repository: str | None = None, *, is_whole: bool = False
 ) -> LearnedPrompt:
-    """Return the rules and patterns for a prompt; only rules if expertise.yaml is broken.
+    """Return the rules and patterns for a prompt, or only rules if expertise.yaml is broken.
 
-    The user's rules for this `repository` come first. The text has at most the tokens of the
-    policy, unless `is_whole` is set. A policy without a limit keeps repeated rules.
+    The user's rules for this `repository` come first. The text has at most `capture.budget` tokens,
+    unless `is_whole` is set. Without a budget in the policy, repeated rules are kept.
     """
     view = store.head()
     budget = None if is_whole else view.policy.capture.budget
@@ -242,7 +248,7 @@ def learned_text(
 def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[StatedRule]:
     """Return the rules that the user stated, newest first.
 
-    Rules that wait for approval are only for the person who said them, in the repository.
+    Rules that wait for approval count only for the person who stated them, in this repository.
     """
     email = store.git.settings().email
     waiting = [
@@ -255,44 +261,44 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
     ]
     approved_rules = view.facts.approved_corrections()
     superseded_ids = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved_rules}
-    entries = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in waiting]
-    entries += [
+    dated_rules = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in waiting]
+    dated_rules += [
         (rule.order[0], StatedRule(rule.text, about=rule.about or ""))
         for rule in approved_rules
         if repository in (None, rule.scope) and rule.id not in superseded_ids
     ]
-    entries.sort(key=itemgetter(0), reverse=True)
-    return [rule for _, rule in entries]
+    dated_rules.sort(key=itemgetter(0), reverse=True)
+    return [rule for _, rule in dated_rules]
 
 
 # ── changes ──────────────────────────────────────────────────────────────────────────
 
 
-def tier_changes(run: "Run", captured: TierChange, previous: Tiers, verb: str) -> Iterator[Change]:
-    """Yield the commit of a change of the tiers, if there is a difference.
+def tier_changes(run: "Run", move: TierChange, old_tiers: Tiers, verb: str) -> Iterator[Change]:
+    """Yield the commit that writes both files after rules or patterns moved, if they changed.
 
-    `verb` names the change of the patterns: `promote`, `put back` or `look at`.
+    `verb` is `promote`, `put back` or `look at`, for the subject of the commit.
     """
-    if captured.tiers == previous:
+    if move.tiers == old_tiers:
         return
-    refs = tuple(map(pattern_ref, captured.patterns))
-    skill, body = _skill_update(run, captured.tiers)
+    refs = tuple(map(pattern_ref, move.patterns))
+    skill, body = _skill_update(run, move.tiers)
     lines: list[str] = []
-    for pattern in captured.patterns[:_MAX_PATTERNS]:
+    for pattern in move.patterns[:_MAX_PATTERNS]:
         state = "missed" if pattern.missed else pattern.confidence
         text = shorten(pattern.pattern, _MAX_PATTERN_LENGTH)
         lines.append(f"  {state:<6} {pattern.occurrences:>3} files  {text}")
-    if len(captured.patterns) > _MAX_PATTERNS:
-        lines.append(f"  and {len(captured.patterns) - _MAX_PATTERNS} more")
+    if len(move.patterns) > _MAX_PATTERNS:
+        lines.append(f"  and {len(move.patterns) - _MAX_PATTERNS} more")
     yield Change(
         step=rules.STEP,
         subject=f"{verb} {pluralize(len(refs), 'pattern')}",
         reason="\n".join(lines),
-        replaces=tuple(_replacements(run.view, captured.tiers)),
+        replaces=tuple(_replacements(run.view, move.tiers)),
         writes=skill,
         rewrites=body,
-        # A source that is a pattern says that it ended: see `rejected_patterns`.
-        sources=refs if verb == "put back" else _rule_refs(captured.patterns),
+        # A pattern as a source tells `rejected_patterns` that no person removed it.
+        sources=refs if verb == "put back" else _rule_refs(move.patterns),
         targets=(*(refs if verb == "promote" else ()), *((_SKILL,) if skill or body else ())),
     )
 
@@ -336,8 +342,8 @@ def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Re
     patterns = tiers.expertise.patterns
     skill = run.view.skills.get(LEARNED)
     if skill is None:
-        is_gone = run.rejections.of_target(_SKILL) or layout.LEARNED in run.view.files
-        return (() if is_gone else (learned_skill(patterns, run.now),)), ()
+        is_unwanted = run.rejections.of_target(_SKILL) or layout.LEARNED in run.view.files
+        return (() if is_unwanted else (learned_skill(patterns, run.now),)), ()
     body = learned_body(patterns)
     if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):
         return (), ()
@@ -348,7 +354,7 @@ def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Re
 
 
 def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
-    """Return the pattern with this id, start of an id, or text."""
+    """Find a pattern by its id, the start of its id, or its text."""
     try:
         patterns = read_expertise(view).patterns
     except BadInputError:
@@ -360,21 +366,21 @@ def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
 
 
 def explain_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str, Any]:
-    """Return a pattern with its commits, the origin of its rule, and its evidence."""
+    """Return `{ref, commits, pattern, written}`; `written` is the origin of the pattern's rule."""
     ref = pattern_ref(pattern)
     commits = view.history.commits_changing(ref)
     origin = _find_origin(store, pattern.key, commits[-1].sha if commits else view.commit)
-    shape = [{key: getattr(c, key) for key in ("sha", "step", "subject", "date")} for c in commits]
-    entry = {
+    rows = [{key: getattr(c, key) for key in ("sha", "step", "subject", "date")} for c in commits]
+    values = {
         key: getattr(pattern, key)
         for key in ("pattern", "confidence", "occurrences", "evidence", "lines", "code", "missed")
     }
     node = {"kind": ref.kind, "id": ref.id, "path": layout.EXPERTISE}
-    return {"ref": node, "commits": shape, "pattern": entry, "written": origin}
+    return {"ref": node, "commits": rows, "pattern": values, "written": origin}
 
 
 def _find_origin(store: Store, key: str, commit: str | None) -> RuleOrigin | None:
-    """Return the commit that brought a rule into LEARNINGS.md, searching back from a commit."""
+    """Return the commit that added a rule to LEARNINGS.md last, at or before `commit`."""
     origin = None
     for sha, author, date, subject in store.git.history.file_log(commit, layout.LEARNINGS):
         address = f"{sha}:{layout.LEARNINGS}"
@@ -388,7 +394,7 @@ def _find_origin(store: Store, key: str, commit: str | None) -> RuleOrigin | Non
 
 
 def find_rule(store: Store, view: Topics, text: str) -> str | None:
-    """Return the rule with this text, or the only rule that contains it."""
+    """Return the rule with this text, or the only rule that contains the text, or None."""
     texts = rules.rule_texts(rules_text(store, view))
     equal_rules = [rule for rule in texts if rule_key(rule) == rule_key(text)]
     matches = _matching_rules(texts, text)
@@ -396,7 +402,7 @@ def find_rule(store: Store, view: Topics, text: str) -> str | None:
 
 
 def refuse_ambiguous_rule(store: Store, view: Topics, text: str) -> None:
-    """Raise UsageError if a text fits several rules, or a pattern that has no answer."""
+    """Raise UsageError if a text means a pattern, several rules, or an uncommitted rule."""
     if pattern := find_pattern(view, text):
         raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` shows its evidence")
     if matches := _matching_rules(rules.rule_texts(rules_text(store, view)), text):
@@ -413,7 +419,7 @@ def _matching_rules(texts: Iterable[str], text: str) -> list[str]:
 
 
 def explain_rule(run: "Run", rule: str) -> "why_not.StepAnswer":
-    """Return the state of a rule on its way to a pattern, with its numbers."""
+    """Return how far a rule is from becoming a pattern, with its evidence in code."""
     policy = run.policy.capture
     ref = pattern_ref(LearnedPattern(pattern=rule))
     if rejection := rejected_patterns(run, [ref]).get(ref):

@@ -1,6 +1,7 @@
-"""Name the clone of a team that learns: `learner` in vault.yaml, else every clone.
+"""Find out which clone of a team learns.
 
-The other clones record, capture and let people decide, but make no facts and skills.
+If vault.yaml names a `learner`, only this clone makes facts and skills; the others record outcomes,
+capture patterns and let people decide. `run_steps` skips steps by this, and `status` warns.
 """
 
 from datetime import datetime, timedelta
@@ -16,17 +17,17 @@ _LEARNER_STEPS = frozenset(name for name, step in STEPS.items() if not step.ever
 
 
 def learner_elsewhere(git: Git, policy: Policy) -> str | None:
-    """Return the name of the clone that learns; None if this clone may learn."""
+    """Return the name of the clone that learns, or None if this clone may learn."""
     if policy.learner in (None, EVERY_CLONE) or policy.learner == git.settings().clone:
         return None
     return policy.learner
 
 
-def describe_silence(head: Topics, learner: str | None, count: int, now: datetime) -> str | None:
-    """Return a warning if outcomes wait and the learner was idle for a day; else None."""
+def describe_silence(view: Topics, learner: str | None, count: int, now: datetime) -> str | None:
+    """Return a warning if `count` outcomes wait and the learner was idle for a day, or None."""
     if learner is None or not count:
         return None
-    dates = [commit.date for commit in head.history.log() if commit.step in _LEARNER_STEPS]
+    dates = [commit.date for commit in view.history.log() if commit.step in _LEARNER_STEPS]
     latest_time = datetime.fromisoformat(max(dates)) if dates else None
     if latest_time is not None and now - latest_time < _SILENCE:
         return None

@@ -1,4 +1,8 @@
-"""Tell which skills skillvault may change or archive, because no person decided on them."""
+"""Find out if skillvault may change or archive a skill, or if a person decided on it.
+
+The steps ask these functions before they change a skill. The answers come from the commits: they
+show which texts the program wrote and which it archived.
+"""
 
 from collections.abc import Collection, Iterable
 
@@ -15,7 +19,7 @@ from skillvault.vault.files import layout
 
 
 def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
-    """Return, by name, the skills that live or that `promote` archived."""
+    """Return the skills that are in use or that `promote` archived, by name."""
     view = run.view
     skills = view.skills.live(names)
     for name in sorted(view.skills.names_on_shelf("archive", set(names).difference(skills))):
@@ -27,12 +31,12 @@ def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
 
 
 def shelf_of(run: Run, skill: Skill) -> str:
-    """Return the folder of a skill."""
+    """Return the top folder of a skill: skills, proposed or archive."""
     return (run.view.records.path_of(Ref("skill", skill.name)) or "skills/").partition("/")[0]
 
 
 def may_archive(run: Run, skill: Skill) -> bool:
-    """Return True if a skill is in service, managed by skillvault, and unedited."""
+    """Return True if a skill is in use, managed by skillvault, and unedited."""
     if shelf_of(run, skill) == "archive" or not run.accounts.is_managed(skill):
         return False
     return not is_edited(run, skill.name)
@@ -44,7 +48,7 @@ def is_mergeable(run: Run, name: str) -> bool:
     # With this gate a person approved each served skill.
     if skill is None or skill.replaces or run.policy.generate.gate == "always":
         return False
-    is_new = not run.view.history.commits_touching([Ref("skill", name)])  # in a dry run
+    is_new = not run.view.history.commits_touching([Ref("skill", name)])  # made in a dry run
     is_managed = is_new or run.accounts.is_managed(skill)
     return is_managed and not is_edited(run, name) and not is_restored(run, name)
 
@@ -56,12 +60,12 @@ def is_edited(run: Run, name: str) -> bool:
 
 
 def is_restored(run: Run, name: str) -> bool:
-    """Return True if a person restored a living skill that skillvault had archived."""
+    """Return True if a person restored a skill that skillvault had archived."""
     return find_archived_file(run, name, RESTORING_STEPS) is not None
 
 
 def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | None:
-    """Return the file of a skill that these steps archived; None if another commit came later."""
+    """Return the file of a skill that these steps archived, or None if a commit came later."""
     commits = run.commits_of(Ref("skill", name), steps)
     addresses = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
     files = skill_files(run.store.git, addresses, run.view.history.former_names()).values()
@@ -81,7 +85,7 @@ def sources_of_skill(run: Run, outcomes: Iterable[Outcome], name: str) -> set[st
 
 
 def references(run: Run, shelf: str, skill: Skill) -> References:
-    """Return the names of a skill's files in references/: generated and edited."""
+    """Return the names of a skill's files in references/, generated and edited files apart."""
     view, git = run.view, run.store.git
     files = view.files.read(view.files.below(f"{shelf}/{skill.name}/references"))
     commits = run.commits_of(Ref("skill", skill.name), {*WRITERS, APPROVE})

@@ -1,6 +1,7 @@
-"""The step `merge`: skills of a domain whose sessions say the same become one evolved skill.
+"""The step `merge`: merge distilled skills whose sessions say the same into one evolved skill.
 
-`learning/distill/overlap.py` compares the sessions, `learning/merge.py` builds the changes.
+`learning/distill/overlap.py` compares the sessions; `learning/merge.py` builds the changes. Skills
+of outcomes are merged only by the profile `seed`, in `seed.py`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from skillvault.learning import merge as merging
 from skillvault.learning.distill.overlap import groups_of
 from skillvault.learning.distill.skill import excerpt_of
 from skillvault.learning.merge import STEP, SkillMerge, find_rejection, sessions_digest
-from skillvault.loop.distill import excerpts_behind
+from skillvault.loop.distill import session_excerpts
 from skillvault.loop.managed_skills import is_mergeable, references
 from skillvault.loop.next_versions import with_waiting_accounts
 from skillvault.loop.registry import SESSIONS
@@ -23,13 +24,13 @@ _SERVED_STATUSES = ("testing", "proven")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each merged skill."""
-    run.settle(STEP, run.view.due.keys(STEP))  # only the profile `seed` merges skills of outcomes
+    """Yield a change for each evolved skill that is new or grows."""
+    run.settle(STEP, run.view.due.keys(STEP))  # outcomes, which only the profile `seed` needs
     yield from session_changes(run)
 
 
 def session_changes(run: Run) -> Iterator[Change]:
-    """Yield a change for each skill that merges skills of sessions."""
+    """Yield a change for each evolved skill that merges skills of sessions."""
     for domain in run.view.due.keys(SESSIONS):
         is_done = True
         for merge in list(_find_merges(run, domain)):
@@ -43,7 +44,7 @@ def session_changes(run: Run) -> Iterator[Change]:
 
 def _find_merges(run: Run, domain: str) -> Iterator[SkillMerge[SessionExcerpt]]:
     skills = _served_skills(run, domain)
-    by_skill = {name: excerpts_behind(run, name) for name in skills}
+    by_skill = {name: session_excerpts(run, name) for name in skills}
     sessions = {session.id: session for excerpts in by_skill.values() for session in excerpts}
     for group in groups_of(sessions.values(), run.policy.merge.similarity):
         ids = {session.id for session in group}
@@ -54,14 +55,14 @@ def _find_merges(run: Run, domain: str) -> Iterator[SkillMerge[SessionExcerpt]]:
 
 def _served_skills(run: Run, domain: str) -> dict[str, Skill]:
     skills = run.view.skills.get_many(run.view.skills.names("skills", domain))
-    distilled = {
+    distilled_skills = {
         name: skill
         for name, skill in skills.items()
         if (skill.origin, skill.trust) == ("distilled", "local")
         and skill.status in _SERVED_STATUSES
     }
-    distilled = with_waiting_accounts(run.view, distilled)
-    return dict(sorted(distilled.items(), key=lambda pair: (pair[1].created or "", pair[0])))
+    distilled_skills = with_waiting_accounts(run.view, distilled_skills)
+    return dict(sorted(distilled_skills.items(), key=lambda pair: (pair[1].created or "", pair[0])))
 
 
 def _find_merge(

@@ -1,7 +1,8 @@
 """The next versions of approved skills, which wait in proposed/ until a person decides.
 
-Under `generate.gate: always` skillvault does not edit the skills that agents get: `gate_change`
-turns an edit into a proposal. `learning/next_version.py` writes the texts.
+With `generate.gate: always`, skillvault does not edit the skills that agents get: the steps pass
+their changes to `gate_change`, which turns an edit into a proposal, and `skill approve` calls
+`approval`. `learning/next_version.py` writes the texts.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,28 +33,29 @@ from skillvault.vault.index.subjects import Subjects
 
 
 def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
-    """Return skill -> the proposal that would replace it, if there is one."""
+    """Map each skill to the proposal that would replace it; leave out skills without one."""
     skills = set(names)
-    # A version keeps its name when the skill is renamed.
+    # A version keeps its name if a person renames the skill.
     aliases = [alias for alias, name in view.history.former_names().items() if name in skills]
     candidates = {candidate for name in (*skills, *aliases) for candidate in next_names(name)}
     return {
         version.replaces: with_folder_name(name, version)
         for name, version in view.skills.proposed.get_many(candidates).items()
-        if version.replaces in skills and version.origin in PROGRAM_ORIGINS  # long names share one
+        # Long names may share the name of a version, so check which skill it replaces.
+        if version.replaces in skills and version.origin in PROGRAM_ORIGINS
     }
 
 
 def waiting_version(view: Topics, name: str) -> Skill | None:
-    """Return the proposal that would replace a skill."""
+    """Return the proposal that would replace a skill, or None."""
     return waiting_versions(view, [name]).get(name)
 
 
 def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str, Skill]:
-    """Return the skills, each with the account and subject of its waiting next version.
+    """Give each skill the account and subject of its waiting next version.
 
-    Under another gate skillvault writes the skill itself and drops the waiting version. The same
-    holds for a skill that waits again because a person reverted its approval.
+    With another gate this does nothing, because skillvault then rewrites the skill itself and drops
+    the waiting version. Skills outside skills/ stay as they are.
     """
     is_gated = view.policy.generate.gate == "always"
     served_skills = view.skills.get_many(skills) if is_gated else {}
@@ -65,18 +67,18 @@ def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str
 
 
 def with_waiting_account(view: Topics, skill: Skill) -> Skill:
-    """Return a skill with the account and subject of its waiting next version."""
+    """Give a skill the account and subject of its waiting next version."""
     return with_waiting_accounts(view, {skill.name: skill})[skill.name]
 
 
 def refs_with_version(view: Topics, name: str) -> list[Ref]:
-    """Return a skill, and the proposal that would replace it if there is one."""
+    """Return the refs of a skill and of the proposal that would replace it, if any."""
     waiting = waiting_version(view, name)
     return [Ref("skill", name), *([Ref("skill", waiting.name)] if waiting else [])]
 
 
 def approved_name(view: Topics, name: str) -> str:
-    """Return the skill whose next version has this name, else the name itself."""
+    """Return the skill that a next version would replace, or the name itself for other skills."""
     if not may_be_next(name):
         return name
     skill = view.skills.proposed.get_many([name]).get(name)
@@ -84,7 +86,7 @@ def approved_name(view: Topics, name: str) -> str:
 
 
 def check_is_no_version(view: Topics, name: str) -> None:
-    """Raise UsageError if this is the next version of another skill."""
+    """Raise UsageError if a skill is the next version of another skill."""
     if (approved := approved_name(view, name)) != name:
         raise UsageError(
             f"{name}: waits to replace {approved}; `skillvault skill reject {name} --reason TEXT` "
@@ -109,9 +111,9 @@ def names_of_versions(view: Topics) -> set[str]:
 
 
 def program_commits(git: Git, view: Topics, name: str, commits: Iterable[Commit]) -> list[Commit]:
-    """Return the commits that brought text of skillvault into a skill.
+    """Return those of `commits` that put a text of skillvault into a skill.
 
-    They are commits of writing steps, and approvals of next versions, which name both skills. An
+    These are commits of writing steps and approvals of next versions, which name both skills. An
     approval that a person reverted does not count, because the version waits again.
     """
     reverted_sha = _reverted_approval(git, view, name)
@@ -129,8 +131,8 @@ def program_commits(git: Git, view: Topics, name: str, commits: Iterable[Commit]
 class RunMaterial(Struct, frozen=True, kw_only=True):
     """The parts of a run that its gate and its accounts use.
 
-    `subjects` stores computed accounts; it is None for a question. `rejected` collects the
-    rejections that a step met.
+    `subjects` stores computed accounts; it is None for a question. `rejected` collects rejections
+    for the report.
     """
 
     view: Topics
@@ -149,8 +151,8 @@ class RunMaterial(Struct, frozen=True, kw_only=True):
 def gate_change(run: RunMaterial, change: Change) -> Change | None:
     """Turn a change of an approved skill into a proposal of its next version.
 
-    None if a person rejected this text, or if the waiting version has it already. A waiting
-    version with a rejected text is withdrawn. Other changes are returned as they are.
+    Return None if the waiting version has the text already, or if a person rejected the text; in
+    the latter case withdraw a waiting version. Return other changes as they are.
     """
     view = run.view
     if run.policy.generate.gate != "always" or change.step not in WRITERS:
@@ -177,7 +179,7 @@ def gate_change(run: RunMaterial, change: Change) -> Change | None:
 def _rewrite_waiting(
     run: RunMaterial, change: Change, approved: WrittenSkill, waiting: Skill
 ) -> Change | None:
-    """Return the change that rewrites a waiting version; None if the text is the same."""
+    """Return the change that rewrites a waiting version, or None if it would change nothing."""
     links = run.view.links.by_target([Ref("skill", waiting.name)])
     rewrite = next_version.later_version(
         change,
@@ -187,8 +189,8 @@ def _rewrite_waiting(
         policy=run.policy,
     )
     files = _changed_files(run, waiting.name, rewrite.files)
-    is_news = files or rewrite.edits or rewrite.rewrites or rewrite.writes or rewrite.moves
-    return replace(rewrite, files=files) if is_news else None
+    has_effect = files or rewrite.edits or rewrite.rewrites or rewrite.writes or rewrite.moves
+    return replace(rewrite, files=files) if has_effect else None
 
 
 def _changed_files(
@@ -208,22 +210,22 @@ def _changed_files(
 
 
 def _is_rejected(run: RunMaterial, change: Change, skill: Skill) -> bool:
-    """Return True, and report it, if a person rejected a version with this text."""
+    """Return True if a person rejected a version with this text, and report the rejection."""
     body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-    for past in run.rejections().proposals:
-        is_version = past.replaces == skill.name
-        if is_version and next_version.repeats_rejected(body, past.body, skill.body):
-            target = f"skill:{past.skill}"
-            run.rejected.append(Rejection(target, past.commit, past.reason, past.skill))
+    for proposal in run.rejections().proposals:
+        is_version = proposal.replaces == skill.name
+        if is_version and next_version.repeats_rejected(body, proposal.body, skill.body):
+            target = f"skill:{proposal.skill}"
+            run.rejected.append(Rejection(target, proposal.commit, proposal.reason, proposal.skill))
             return True
     return False
 
 
 def with_versions_removed(view: Topics, change: Change) -> Change:
-    """Add the removal of unneeded versions to a change.
+    """Add the removal of unneeded next versions to a change.
 
-    Their skills are archived by the change, or get the text of the version. A version that would be
-    archived is removed, because agents never got it.
+    A version is not needed if the change archives its skill or writes the skill anew. A version
+    that the change would archive is removed instead, because agents never got it.
     """
     removed_paths: set[str] = set()
     for edit in change.edits if change.step in WRITERS else ():
@@ -251,7 +253,7 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
 
 
 def paths_of_version(view: Topics, name: str) -> list[str]:
-    """Return the files and links of the version that would replace a skill."""
+    """Return the paths of files and links of the version that would replace a skill."""
     waiting = waiting_version(view, name)
     return _proposal_paths(view, waiting.name) if waiting else []
 
@@ -265,45 +267,45 @@ def _proposal_paths(view: Topics, name: str) -> list[str]:
 
 
 def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Change:
-    """Return the change that replaces an approved skill by its next version.
+    """Return the change that replaces an approved skill with its next version.
 
-    `content` is the file of the version if a person edited it without a commit. Raise UsageError if
-    there is no approved skill.
+    `content` is SKILL.md of the version if a person edited it and did not commit the edit. Raise
+    UsageError if there is no approved skill.
     """
-    head, name = store.head(), waiting.replaces or ""
-    approved = head.skills.get_many([name]).get(name)
+    view, name = store.head(), waiting.replaces or ""
+    approved = view.skills.get_many([name]).get(name)
     if approved is None:
         raise UsageError(
             f"{waiting.name}: replaces {name}, which is not in skills/; `skillvault skill restore "
             f"{name}` brings it back, or remove `replaces` from its metadata"
         )
-    links = head.links.by_target([Ref("skill", waiting.name)])
+    links = view.links.by_target([Ref("skill", waiting.name)])
     if waiting.origin in PROGRAM_ORIGINS:
         approved = with_folder_name(name, approved)
         return next_version.approve_learned(
             waiting,
             approved,
-            as_approved(store.git, head, waiting, approved),
-            files=_unedited_files(store.git, head, waiting, name),
-            paths=head.files.below(f"proposed/{waiting.name}"),
+            as_approved(store.git, view, waiting, approved),
+            files=_unedited_files(store.git, view, waiting, name),
+            paths=view.files.below(f"proposed/{waiting.name}"),
             links=links,
         )
-    files = folder_files(store.git, head, f"proposed/{waiting.name}")
+    files = folder_files(store.git, view, f"proposed/{waiting.name}")
     files = {**files, FILE: content or files[FILE]}
-    paths = head.files.below(f"skills/{name}")
+    paths = view.files.below(f"skills/{name}")
     inner_paths = [path.removeprefix(f"skills/{name}/") for path in paths]
     return next_version.approve_installed(waiting, files, inner_paths, links)
 
 
 def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """Return an approved skill as it will be after its next version replaced it."""
+    """Return an approved skill as it will be after its next version replaces it."""
     return next_version.approved_skill(
         waiting, approved, _approved_base(git, view, waiting, approved)
     )
 
 
 def _unedited_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
-    """Return the other files of a version that no person edited."""
+    """Return the files of a version beside SKILL.md that no person edited in the skill."""
     base = _first_text_commit(git, view, waiting.name)
     files = folder_files(git, view, f"proposed/{waiting.name}")
     paths = {path: f"skills/{name}/{path}" for path in files if path != FILE}
@@ -317,7 +319,10 @@ def _unedited_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[s
 
 
 def _approved_base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """Return the approved skill at the time of the first text of its version, if git can tell."""
+    """Return the approved skill from which the first text of its version was written.
+
+    Return `approved` if git does not have it.
+    """
     base = _first_text_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
     specs = [(base, path)] if base else []
@@ -328,16 +333,19 @@ def _approved_base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> S
 
 
 def _first_text_commit(git: Git, view: Topics, name: str) -> str | None:
-    """Return the commit of the first text of a waiting version; None if git cannot tell.
+    """Return the commit before the first text of a waiting version, or None if git has none.
 
-    A commit that restored a version is skipped, because the approved text may have been another.
+    A commit that restored a version is skipped, because the approved text may differ by then.
     """
     commits = (commit for commit, _ in _commits_into_proposed(git, view, name))
     return next((f"{c.sha}^" for c in commits if c.step and c.step != FORGET), None)
 
 
 def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
-    """Return the reverted approval that makes a version wait again; None without one."""
+    """Return the commit of an approval that a person reverted, or None.
+
+    After the revert, the version waits again.
+    """
     if waiting := waiting_version(view, name):
         commit, previous = next(_commits_into_proposed(git, view, waiting.name), (None, None))
         if commit and not commit.step and previous and previous.step == next_version.APPROVE:
@@ -348,13 +356,13 @@ def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
 def _commits_into_proposed(
     git: Git, view: Topics, name: str
 ) -> Iterator[tuple[Commit, Commit | None]]:
-    """Yield the commits that brought a version into proposed/, each with the commit before.
+    """Yield the commits that put a version into proposed/, each with the commit before it.
 
-    The newest comes first.
+    The newest commit comes first.
     """
     commits = view.history.commits_touching([Ref("skill", name)])
     path = layout.skill_path(name, "proposed")
     texts = git.objects.read_files([f"{commit.sha}^:{path}" for commit in commits])
-    for commit, previous in zip_longest(commits, commits[1:]):
+    for commit, previous_commit in zip_longest(commits, commits[1:]):
         if f"{commit.sha}^:{path}" not in texts:
-            yield commit, previous
+            yield commit, previous_commit

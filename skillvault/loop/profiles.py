@@ -1,6 +1,7 @@
-"""The rules of each profile (`lift`, `seed`, `wilson`) as one value. Add a profile here.
+"""The rules of each profile (`lift`, `seed`, `wilson`). Add a profile here.
 
-Functions are imported at their first call. `learning/rules.py` explains each rule.
+A run asks the rules instead of asking which profile is active. `learning/rules.py` explains each
+rule. Functions are imported at their first call.
 """
 
 from collections.abc import Mapping

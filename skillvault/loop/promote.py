@@ -1,7 +1,8 @@
-"""The step `promote`: confirmed insights become facts, and recurring facts become pattern skills.
+"""The step `promote`: make facts from confirmed insights, and pattern skills from recurring facts.
 
-This module reads the records and stores the clusters of similar facts. To change when something
-is promoted, see `learning/promote/`.
+This module reads the due records, calls the rules in `learning/promote/` and stores the clusters of
+similar facts. To change when something is promoted, see `learning/promote/`; for skills across
+domains, see `general.py`.
 """
 
 from collections import defaultdict, deque
@@ -58,18 +59,18 @@ from skillvault.vault.index.facts import Facts, FactTally, LazyFacts, Membership
 from skillvault.vault.index.snapshot import Topics
 
 _FACT_TALLY, _UNIT_TALLY = msgspec.msgpack.Decoder(FactTally), msgspec.msgpack.Decoder(UnitTally)
-_MAX_UNREVIEWED_FACTS = 5  # facts of outdated evaluations that need no review
-_PAGE_SIZE = 1000  # evaluations that are read together
+_MAX_UNREVIEWED_FACTS = 5  # outdated evaluations may make so many facts without a review
+_PAGE_SIZE = 1000  # evaluations to read at once
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield changes for new facts, for new runs of facts, and for new and growing skills."""
+    """Yield the changes of facts and their runs, then the changes of pattern skills."""
     yield from _fact_changes(run)
     yield from skill_changes(run)
 
 
 def skill_changes(run: Run) -> Iterator[Change]:
-    """Yield a change for each skill that facts make, extend or leave."""
+    """Yield a change for each skill that facts make or extend, or that no facts support."""
     if not run.options.consolidates:
         return
     is_changed = False
@@ -77,7 +78,7 @@ def skill_changes(run: Run) -> Iterator[Change]:
         is_changed = True
         yield change
     if is_changed and not run.report.unavailable:
-        # Both settle the facts of the new skills.
+        # Plan again, because a plan settles the facts of the new skills.
         deque(_plan_patterns(run), maxlen=0)
         plan_general(run)
 
@@ -96,16 +97,16 @@ def _fact_changes(run: Run) -> Iterator[Change]:
         run.report.problems.append(Problem("evaluations", None, "outdated", message))
     run.report.rejected += plan.rejected
     yield from fact_changes(run.track(plan.facts, "promoting"))
-    # A fact may have had to wait.
+    # Leave out links to a fact that had to wait.
     links = [link for link in plan.links if link.target.id in run.view.facts]
     retellings = [item for item in plan.retellings if item.fact.id in run.view.facts]
     if links or retellings:
         yield from weighing_changes(links, retellings)
-    names = [*(fact.id for fact in plan.facts), *(link.target.id for link in links)]
-    version_changes = list(_version_changes(run, names))
+    fact_ids = [*(fact.id for fact in plan.facts), *(link.target.id for link in links)]
+    version_changes = list(_version_changes(run, fact_ids))
     yield from version_changes
     if len(links) == len(plan.links):
-        # Settle what the plan itself made due, but not what another writer did meanwhile.
+        # Settle the keys that the plan itself made due, not the keys of another writer.
         refs = [Ref("fact", retelling.fact.id) for retelling in plan.retellings]
         refs += (ref for change in version_changes for ref in change.targets)
         all_links = [*plan.links, *run.view.links.by_target(refs)]
@@ -115,13 +116,13 @@ def _fact_changes(run: Run) -> Iterator[Change]:
 
 
 def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
-    """Store the claims of evaluations; return the facts that they support or contradict."""
+    """Plan the facts that evaluations support or contradict, and store their claims."""
     material = material_of_evaluations(run, keys, LazyFacts)
-    evaluated = (
+    evaluated_runs = (
         evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
         for evaluation in material.evaluations.values()
     )
-    runs = list(filter(None, evaluated))
+    runs = list(filter(None, evaluated_runs))
     book = run_book(run.view)
     plan = Support(book, material, run.policy, upgrades=run.options.upgrades).plan(runs)
     if 0 < plan.withheld <= _MAX_UNREVIEWED_FACTS:
@@ -141,15 +142,15 @@ def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
     return plan
 
 
-def _version_changes(run: Run, names: Collection[str]) -> Iterator[Change]:
-    """Yield the changes by which the newest of several values replaces the older values.
+def _version_changes(run: Run, fact_ids: Collection[str]) -> Iterator[Change]:
+    """Yield changes that replace older values of a fact with its newest value.
 
-    Only facts that runs made are compared with these facts; a person's fact stays.
+    Only facts that runs made are compared; a person's fact stays.
     """
     if not run.profile.weighs:
         return
     view = run.view
-    book, makers = run_book(view), view.facts.makers(names)
+    book, makers = run_book(view), view.facts.makers(fact_ids)
     families: dict[tuple[str, str], set[str]] = defaultdict(set)
     for source in book.load(makers.values()).values():
         members = book.first_facts(source.domain, [source.slot_digest])
@@ -158,15 +159,15 @@ def _version_changes(run: Run, names: Collection[str]) -> Iterator[Change]:
         if len(family) < 2:
             continue
         successors = view.facts.successors(family)
-        # What a person replaced, or lets replace another fact, stays as it is.
+        # A fact with a predecessor or successor outside the family was linked by a person.
         facts = [
             fact
-            for name, fact in view.facts.get_many(family).items()
-            if successors.get(name, name) in family and (fact.supersedes or name) in family
+            for fact_id, fact in view.facts.get_many(family).items()
+            if successors.get(fact_id, fact_id) in family and (fact.supersedes or fact_id) in family
         ]
         ids = [fact.id for fact in facts]
         runs, opponents = view.facts.supporter_counts(ids), view.facts.opponent_counts(ids)
-        support = {name: runs.get(name, 0) - opponents.get(name, 0) for name in ids}
+        support = {fact_id: runs.get(fact_id, 0) - opponents.get(fact_id, 0) for fact_id in ids}
         if change := version_rules.succession_change(facts, support):
             yield change
 
@@ -192,16 +193,18 @@ def _pattern_changes(run: Run) -> Iterator[Change]:
 
 
 def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patterns]]:
-    """Yield the work on the facts that changed, and settle facts without work."""
-    changed_ids, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
-    by_domain = _connected_facts(run, changed_ids, recounted) if changed_ids or recounted else {}
+    """Yield (fact ids, material, plan) for each domain with work; settle facts without work."""
+    changed_ids, recounted_ids = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
+    by_domain: Mapping[str, set[str]] = {}
+    if changed_ids or recounted_ids:
+        by_domain = _connected_facts(run, changed_ids, recounted_ids)
     waiting: set[str] = set()
-    for _, names in sorted(by_domain.items()):
-        material = material_of_facts(run, run.view.facts.get_many(names))
+    for _, ids in sorted(by_domain.items()):
+        material = material_of_facts(run, run.view.facts.get_many(ids))
         skills_of = material.skills_of
         skills = derived_skills(run, set(skills_of.values()))
-        old_ids = run.view.facts.superseded_ids(names)
-        current = {name: fact for name, fact in material.facts.items() if name not in old_ids}
+        old_ids = run.view.facts.superseded_ids(ids)
+        current = {key: fact for key, fact in material.facts.items() if key not in old_ids}
         material = msgspec.structs.replace(material, facts=current)
         plan = pattern_rules.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
@@ -213,20 +216,20 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patt
             ),
             leaving=tuple(skill for skill in plan.leaving if may_archive(run, skill)),
         )
-        leaving = {skill.name for skill in plan.leaving}
-        keys = {fact for fact, skill in skills_of.items() if skill in leaving}
+        leaving_names = {skill.name for skill in plan.leaving}
+        keys = {fact for fact, skill in skills_of.items() if skill in leaving_names}
         keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
         waiting |= keys
         if not run.options.is_question:
-            _keep_tallies(run, names, keys)
+            _keep_tallies(run, ids, keys)
         if plan.due or plan.rejected or plan.leaving:
             yield keys, material, plan
     run.settle(CONSOLIDATE, set(changed_ids) - waiting)
-    run.settle(RECOUNT, set(recounted) - waiting)
+    run.settle(RECOUNT, set(recounted_ids) - waiting)
 
 
 def _repeats_guide(run: Run, pattern: Pattern) -> bool:
-    """Return True for a new warning about one action whose guide says the same."""
+    """Return True for a new warning about one action, because the guide of the action has it."""
     if pattern.kind != "warning" or pattern.skill:
         return False
     return run.view.facts.is_of_one_action([fact.id for fact in pattern.facts])
@@ -242,7 +245,7 @@ def _is_outdated(run: Run, pattern: Pattern) -> bool:
 
 
 def compose_pattern(run: Run, pattern: Pattern, draft: Draft) -> Change | None:
-    """Return the change that makes or extends the skill of recurring facts."""
+    """Return the change that makes or extends the skill of a pattern, or None without a change."""
     if pattern.skill is None:
         is_taken = run.view.skills.is_name_taken
         return pattern_rules.skill_change(
@@ -259,7 +262,7 @@ def compose_pattern(run: Run, pattern: Pattern, draft: Draft) -> Change | None:
 
 
 def living_patterns(run: Run, domain: str) -> Iterator[tuple[PromotionMaterial, Pattern, Skill]]:
-    """Yield the recurring facts of each living skill of a domain, as counted now."""
+    """Yield the pattern of each living skill of a domain, with the current counts."""
     material = material_of_facts(run, run.view.facts.by_domain([domain]))
     names = set(material.skills_of.values())
     skills = with_waiting_accounts(run.view, run.view.skills.live(names))
@@ -271,7 +274,7 @@ def living_patterns(run: Run, domain: str) -> Iterator[tuple[PromotionMaterial, 
 
 
 def promotion_state(run: Run, evaluation_id: str) -> PromotionState | None:
-    """Return the state of an evaluation on its way to a fact; None without an evaluation."""
+    """Return how far an evaluation is from making a fact, or None if it does not exist."""
     material = material_of_evaluations(run, [evaluation_id])
     evaluation = material.evaluations.get(evaluation_id)
     if evaluation is None:
@@ -291,35 +294,33 @@ def material_pages(run: Run, ids: Iterable[str]) -> Iterator[PromotionMaterial]:
 def material_of_evaluations(
     run: Run,
     ids: Iterable[str],
-    facts: Callable[[Facts, Collection[str]], Mapping[str, Fact]] = Facts.by_domain,
+    load_facts: Callable[[Facts, Collection[str]], Mapping[str, Fact]] = Facts.by_domain,
 ) -> PromotionMaterial:
     """Return the records that decide if evaluations become facts.
 
-    `facts` reads the facts of some domains.
+    `load_facts` reads the facts of the evaluations' domains.
     """
     view = run.view
-    names = list(ids)
-    overruled_ids = view.outcomes.overruled_ids(names)
-    evaluations = view.evaluations.get_many(name for name in names if name not in overruled_ids)
-    domain_facts = facts(view.facts, {e.domain for e in evaluations.values()})
-    return promotion_material(
-        run, evaluations, domain_facts, [Ref("evaluation", n) for n in evaluations]
-    )
+    ids = list(ids)
+    overruled_ids = view.outcomes.overruled_ids(ids)
+    evaluations = view.evaluations.get_many(key for key in ids if key not in overruled_ids)
+    facts = load_facts(view.facts, {e.domain for e in evaluations.values()})
+    return promotion_material(run, evaluations, facts, [Ref("evaluation", n) for n in evaluations])
 
 
 def run_book(view: Topics) -> RunBook:
-    """Return the runs of earlier weighings; the step adds new runs."""
+    """Return a book of the runs that were weighed before, to which the step adds new runs."""
     insights = view.insights
-    loaded: dict[str, EvaluatedRun | None] = {}
+    loaded_runs: dict[str, EvaluatedRun | None] = {}
 
-    def load_runs(evaluations: Collection[str]) -> dict[str, EvaluatedRun]:
-        names = [name for name in evaluations if name not in loaded]
-        records = view.evaluations.get_many(names)
-        outcomes = view.outcomes.get_many(records)
-        for name in names:
-            record = records.get(name)
-            loaded[name] = evaluated_run(record, outcomes.get(name)) if record else None
-        return {name: run for name in evaluations if (run := loaded[name])}
+    def load_runs(ids: Collection[str]) -> dict[str, EvaluatedRun]:
+        new_ids = [key for key in ids if key not in loaded_runs]
+        evaluations = view.evaluations.get_many(new_ids)
+        outcomes = view.outcomes.get_many(evaluations)
+        for key in new_ids:
+            evaluation = evaluations.get(key)
+            loaded_runs[key] = evaluated_run(evaluation, outcomes.get(key)) if evaluation else None
+        return {key: run for key in ids if (run := loaded_runs[key])}
 
     return RunBook(
         RunHistory(
@@ -338,20 +339,20 @@ def run_book(view: Topics) -> RunBook:
 
 
 def _connected_facts(
-    run: Run, changed_ids: Collection[str], recounted: Collection[str]
+    run: Run, changed_ids: Collection[str], recounted_ids: Collection[str]
 ) -> dict[str, set[str]]:
-    """Return domain -> the changed facts, and all facts that share a cluster or a skill.
+    """Return the ids of changed facts and of facts in the same cluster or skill, by domain.
 
-    Facts may be connected through other facts, now or earlier. A `recounted` fact counts only if
+    Facts that shared a cluster or skill earlier are included. A recounted fact is included only if
     its skill would change. A question reads whole domains, because it stores nothing.
     """
     view = run.view
-    names = {*changed_ids, *recounted}
+    ids = {*changed_ids, *recounted_ids}
     if not run.options.is_question:
-        names -= _facts_without_effect(run, names.difference(changed_ids))
-    material = material_of_facts(run, view.facts.get_many(names))
-    old_rows = view.clusters.of_facts(names)
-    new_rows = _memberships(material, view.facts.superseded_ids(names))
+        ids -= _facts_without_effect(run, ids.difference(changed_ids))
+    material = material_of_facts(run, view.facts.get_many(ids))
+    old_rows = view.clusters.of_facts(ids)
+    new_rows = _memberships(material, view.facts.superseded_ids(ids))
     facts: dict[str, set[str]] = defaultdict(set)
     if run.options.is_question:
         domains = {row.domain for row in (*old_rows.values(), *new_rows.values())}
@@ -360,9 +361,9 @@ def _connected_facts(
         return facts
     rows = keep_clusters(view, old_rows, new_rows, run.policy.promote.cluster_above)
     last_link, counts = view.clusters.last_link(), view.clusters.fact_tallies(new_rows)
-    for name in new_rows:
-        tally = FactTally(last_link, *counts.get(name, ("", 0, 0)))
-        view.clusters.keep_fact_tally(name, tally)
+    for fact_id in new_rows:
+        tally = FactTally(last_link, *counts.get(fact_id, ("", 0, 0)))
+        view.clusters.keep_fact_tally(fact_id, tally)
     rows += [*old_rows.values(), *view.clusters.of_facts(new_rows).values()]
     seeds = {row.seed for row in rows if row.seed}
     skills = {row.skill for row in rows if row.skill}
@@ -372,20 +373,20 @@ def _connected_facts(
     return facts
 
 
-def _facts_without_effect(run: Run, names: Collection[str]) -> set[str]:
-    """Return the facts with new runs that change no sentence of a skill."""
+def _facts_without_effect(run: Run, fact_ids: Collection[str]) -> set[str]:
+    """Return the facts whose new runs change no sentence of a skill."""
     clusters, rules = run.view.clusters, run.policy.promote
-    facts, last_link = run.view.facts.get_many(names), clusters.last_link()
-    unaffected: set[str] = set()
-    for name, row in sorted(clusters.of_facts(facts).items()):
+    facts, last_link = run.view.facts.get_many(fact_ids), clusters.last_link()
+    unaffected_ids: set[str] = set()
+    for fact_id, row in sorted(clusters.of_facts(facts).items()):
         if row.counted is None or not run.profile.weighs:
             continue
         tally = _FACT_TALLY.decode(row.counted)
-        links = clusters.new_links(name, tally.seen)
+        links = clusters.new_links(fact_id, tally.seen)
         new_tally = tally.with_links(links, last_link)
         if new_tally is None:
             continue
-        if _is_contested(facts[name], tally) != _is_contested(facts[name], new_tally):
+        if _is_contested(facts[fact_id], tally) != _is_contested(facts[fact_id], new_tally):
             continue
         if row.seed:
             is_large = clusters.is_of_size(row.seed, rules.cluster_size)
@@ -397,9 +398,9 @@ def _facts_without_effect(run: Run, names: Collection[str]) -> set[str]:
             if last_point(unit_tally.runs) != last_point(new_unit_tally.runs):
                 continue
             clusters.keep_unit_tally([unit.fact], new_unit_tally)
-        clusters.keep_fact_tally(name, new_tally)
-        unaffected.add(name)
-    return unaffected
+        clusters.keep_fact_tally(fact_id, new_tally)
+        unaffected_ids.add(fact_id)
+    return unaffected_ids
 
 
 def _is_contested(fact: Fact, tally: FactTally) -> bool:
@@ -410,10 +411,10 @@ def _max_counted_runs(run: Run) -> int:
     return max(run.policy.promote.cluster_size, run.policy.promote.min_sessions)
 
 
-def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) -> None:
-    """Store the counted runs of these facts; waiting facts are counted again later."""
+def _keep_tallies(run: Run, fact_ids: Collection[str], waiting: Collection[str]) -> None:
+    """Store the counts of the facts' runs; waiting facts are counted again later."""
     clusters = run.view.clusters
-    rows = clusters.of_facts(names).values()
+    rows = clusters.of_facts(fact_ids).values()
     clusters.keep_unit_tally([row.fact for row in rows if row.told], None)
     by_seed: dict[str, list[str]] = defaultdict(list)
     for row in rows:
@@ -427,14 +428,14 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
 
 
 def _memberships(material: PromotionMaterial, superseded: Collection[str]) -> dict[str, Membership]:
-    """Return a row for each fact, with the pool in which it is compared, if any."""
+    """Return the index row of each fact; `pool` is the group of facts to compare it with."""
     pools, rows = pattern_rules.pools(material), dict[str, Membership]()
     for fact in material.facts.values():
         row = Membership(fact.id, fact.domain, skill=material.skills_of.get(fact.id))
         pool = None if fact.id in superseded else pools.get(fact.id)
         if pool:
-            at, name = fact.order
-            sort_key = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
+            at, fact_id = fact.order
+            sort_key = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {fact_id}"
             digest = sha256(statement_of(fact).encode(errors="surrogatepass")).hexdigest()
             row = row._replace(pool=" ".join(pool[1:]), sort_key=sort_key, words=digest)
         rows[fact.id] = row
@@ -447,26 +448,26 @@ def keep_clusters(
     new_rows: Mapping[str, Membership],
     threshold: float,
 ) -> list[Membership]:
-    """Store changed facts in their clusters; return the other facts that moved.
+    """Store changed facts in their clusters; return the rows of other facts that moved.
 
-    A fact that leads no cluster changes only its own cluster; so does a leader that comes last.
-    After any other change the whole pool is clustered again.
+    The first fact of a cluster is its seed. A change of a seed may affect other clusters, so its
+    pool is clustered again, unless a new seed is the last fact of the pool.
     """
     clusters, pools = view.clusters, set[tuple[str, str]]()
     moved_rows = {
-        name: row
-        for name, row in new_rows.items()
-        if name not in old_rows or _cluster_position(row) != _cluster_position(old_rows[name])
+        key: row
+        for key, row in new_rows.items()
+        if key not in old_rows or _cluster_position(row) != _cluster_position(old_rows[key])
     }
-    for name, row in old_rows.items():
-        if name not in new_rows or name in moved_rows:
-            clusters.drop_rows([name])
-            if row.pool and row.seed == name:
+    for key, row in old_rows.items():
+        if key not in new_rows or key in moved_rows:
+            clusters.drop_rows([key])
+            if row.pool and row.seed == key:
                 pools.add((row.domain, row.pool))
-    for name, row in new_rows.items():
-        if name not in moved_rows and row.skill != old_rows[name].skill:
-            clusters.keep_rows([row._replace(seed=old_rows[name].seed)])
-    fact_words = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved_rows).items()}
+    for key, row in new_rows.items():
+        if key not in moved_rows and row.skill != old_rows[key].skill:
+            clusters.keep_rows([row._replace(seed=old_rows[key].seed)])
+    fact_words = {key: _fact_words(fact) for key, fact in view.facts.get_many(moved_rows).items()}
     for row in sorted(moved_rows.values(), key=lambda row: row.sort_key):
         seed = clusters.first_seed(row, fact_words[row.fact], threshold) if row.pool else None
         if row.pool and seed is None:
@@ -481,7 +482,7 @@ def keep_clusters(
 def _rebuild_clusters(
     view: Topics, domain: str, pool: str, threshold: float
 ) -> Iterator[Membership]:
-    """Cluster a pool again; yield (old row, new row) of each fact that moved."""
+    """Cluster a pool again; yield the old rows and the new rows of all facts that moved."""
     rows, clusters = view.clusters.of_pool(domain, pool), view.clusters
     facts = view.facts.get_many(row.fact for row in rows)
     texts = [statement_of(facts[row.fact]) for row in rows]

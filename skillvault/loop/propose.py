@@ -1,6 +1,6 @@
-"""The step `propose`: rules that persons state in their next words wait for approval.
+"""The step `propose`: propose the rules that a person states in answer to an agent's work.
 
-`learning/corrections.py` finds the rules in the words.
+The words are the `next_words` of an outcome. `learning/corrections.py` finds the rules in them.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from skillvault.model.records import Outcome
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield the changes that give a scope the rules that persons stated in it."""
+    """Yield the changes that propose, update or withdraw the rules of each scope."""
     keys = run.view.due.keys(STEP)
     due_outcomes = [o for o in run.view.outcomes.get_many(keys).values() if _is_quoting(o)]
     for scope in sorted({scope_of(outcome) for outcome in due_outcomes}):

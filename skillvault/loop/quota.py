@@ -1,7 +1,7 @@
-"""The daily quota (UTC) of untrusted files and outcomes; what exceeds the quota waits.
+"""Limit the untrusted files and outcomes that a vault takes in a day (UTC); the others wait.
 
-The quota is counted from the day's commits, so it survives a restart and covers all clones. Its
-limits are in vault.yaml.
+`record` asks for files, `evaluate` for outcomes. The commits of the day are counted, so the quota
+survives a restart and covers all clones. The limits are in vault.yaml.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,9 @@ _RECORD, _EVALUATE = "record", "evaluate"
 
 
 def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datetime) -> list[str]:
-    """Return the untrusted files that exceed today's quota.
+    """Return the names of untrusted files that exceed today's quota.
 
-    Files count in the order of arrival; a file that is too large leaves space for later files.
+    Files are taken in the order of arrival. A file that is too large does not block smaller files.
     """
     arrivals = inbox.arrivals(names)
     if not arrivals:
@@ -48,7 +48,7 @@ def _tomorrow(now: datetime) -> str:
 
 
 def file_wait_reason(view: Topics, names: Sequence[str], now: datetime) -> str:
-    """Return the reason why these files wait."""
+    """Return the sentence that says why untrusted files wait."""
     quota = view.policy.record.untrusted_per_day
     return (
         f"{len(names)} file{'s' * (len(names) != 1)} for which there is no room today: at most "
@@ -58,7 +58,7 @@ def file_wait_reason(view: Topics, names: Sequence[str], now: datetime) -> str:
 
 
 def wait_reason(view: Topics, count: int, now: datetime) -> str:
-    """Return the reason why so many outcomes wait for the judge."""
+    """Return the sentence that says why `count` untrusted outcomes wait for the judge."""
     return (
         f"{count} untrusted outcome{'s' * (count != 1)} not evaluated: at most "
         f"{view.policy.evaluate.untrusted_per_day} are judged in a day "

@@ -1,7 +1,7 @@
-"""Find the recommendations that a decision got, and by them the skills that it applied.
+"""Find the receipts of a decision, and translate handles into the skills that it applied.
 
 A receipt is the record of a recommendation; it may still wait in the inbox. The step `record` and
-the command `judge` ask here.
+the command `judge` use this module.
 """
 
 from collections.abc import Iterable
@@ -20,14 +20,14 @@ from skillvault.model.text.text import is_slug
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
 
-_RECEIPT_PREFIX = "recommendation-"  # how the files begin that `recommend --decision` drops
+_RECEIPT_PREFIX = "recommendation-"  # start of the names of files by `recommend --decision`
 
 
 class Receipts:
-    """The receipts of decisions: the recorded ones, and those that wait in the inbox.
+    """The receipts of decisions, in the vault and in the inbox.
 
-    The inbox is read once, at the first question. `arrived` are receipts that were read from the
-    inbox files `names` already.
+    The inbox is read once, when a receipt is first needed. `arrived` has receipts that the caller
+    has read already from the inbox files `names`.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Receipts:
         self._receipts: dict[str, list[Recommendation]] = {}
 
     def resolve_applied(self, outcome: Outcome) -> Outcome:
-        """Return an outcome with the names of the skills that it applied; unknown handles stay."""
+        """Replace the handles of applied skills by names; leave unknown handles."""
         applied = outcome.applied
         if outcome.decision.id is None or not applied or all(map(is_slug, applied)):
             return outcome
@@ -56,7 +56,7 @@ class Receipts:
         return aliases.title_of(effects.read_version(self._view, skill, blob))
 
     def own_receipts(self, outcome: Outcome) -> list[Recommendation]:
-        """Return the receipts of an outcome's agent for its decision; see `_claims_of`."""
+        """Return the receipts that the agent of an outcome got for its decision."""
         decision = outcome.decision.id
         if decision is None or not (receipts := self._by_decision(decision)):
             return []
@@ -72,7 +72,7 @@ class Receipts:
             record.check_claim(outcome, receipts, self._claims_of(decision))
 
     def note_claim(self, outcome: Outcome) -> None:
-        """Note an outcome as the end of its decision, for later outcomes."""
+        """Note an outcome that ends a decision, to check later outcomes against it."""
         is_claim = outcome.trust == "local" and outcome.is_described
         if outcome.decision.id is not None and is_claim:
             self._claims_of(outcome.decision.id).append(decision_outcomes.claim_of(outcome))
@@ -90,7 +90,7 @@ class Receipts:
 
     @cached_property
     def _waiting(self) -> dict[str, list[Recommendation]]:
-        """Decision -> its receipts that are not recorded yet."""
+        """The receipts that are not recorded yet, by decision."""
         names = [name for name in self._inbox.names() if name.startswith(_RECEIPT_PREFIX)]
         waiting_receipts = (
             _read_receipt(self._inbox, name, self._now)
@@ -104,7 +104,7 @@ class Receipts:
 
 
 def _read_receipt(inbox: Inbox, name: str, now: datetime) -> Recommendation | None:
-    """Return a receipt from the inbox; None for a bad file, which `record` will refuse."""
+    """Return a receipt from the inbox, or None for a bad file, which `record` will refuse."""
     try:
         file = inbox.read_file(name)
         values = codec.parse_incoming(name, file.data) if file else {}

@@ -1,6 +1,7 @@
-"""The step `record`: take the files of the inbox in as records, and refuse bad files.
+"""The step `record`: turn the files of the inbox into records, and refuse bad files.
 
-The checks of a record are in `model/intake.py` (its keys) and `learning/record.py` (its claims).
+`model/intake.py` checks the keys of a record; `learning/record.py` checks if it contradicts other
+records. A run chooses its files with `choose_intake` before the steps begin.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +33,9 @@ _UNKNOWN_DECISION = (
 
 
 class Intake(Struct, frozen=True):
-    """The inbox files that a run takes, and (reason -> names) of the files that it leaves.
+    """The inbox files that a run takes, and the files that it leaves by reason.
 
-    `wait_reason` says why untrusted files wait for another day, "" if no file does.
+    `wait_reason` says why untrusted files wait for another day, or is "" if no file waits.
     """
 
     names: Sequence[str] = ()
@@ -44,20 +45,23 @@ class Intake(Struct, frozen=True):
 
 
 def choose_intake(
-    inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
+    inbox: Inbox, view: Topics, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
-    """Return the inbox files that are complete, or that were incomplete for too long."""
+    """Choose the inbox files to take: complete files, and files that stay incomplete too long.
+
+    `patience` is the number of seconds to wait for files that are still being written.
+    """
     received_files = inbox.quarantine.changed_files() if dry else ()
     if not dry:
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
     names = inbox.names()
-    excess_names = find_over_quota(head, inbox, names, now)
+    excess_names = find_over_quota(view, inbox, names, now)
     allowed = sorted(set(names).difference(excess_names))
-    settle_seconds = head.policy.record.settle_seconds
+    settle_seconds = view.policy.record.settle_seconds
     stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
     obstacles = {WRITING: young_names, **inbox.obstacles()}
-    reason = file_wait_reason(head, excess_names, now) if excess_names else ""
+    reason = file_wait_reason(view, excess_names, now) if excess_names else ""
     return Intake(stable_names, received_files, obstacles, reason)
 
 
@@ -76,7 +80,7 @@ class _InboxFile(NamedTuple):
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for every batch of records of a domain."""
+    """Yield a change for each batch of records of a domain."""
     records: dict[Ref, _ArrivedRecord] = {}
     names: dict[Ref, list[str]] = {}
     for name, record in _admit_files(run):
@@ -88,7 +92,7 @@ def step(run: Run) -> Iterator[Change]:
         if rejection:
             run.report.rejected.append(rejection)
         if rejection or is_recorded:
-            run.drop_known(name)  # the vault's history has it
+            run.drop_known(name)
         else:
             records.setdefault(ref, record)
             names.setdefault(ref, []).append(name)
@@ -113,19 +117,18 @@ def count_over_quota(run: Run) -> int:
 
 
 def _admit_files(run: Run) -> list[tuple[str, _ArrivedRecord]]:
-    """Return (inbox name, record) of all admissible files.
+    """Return (inbox name, record) of all files without a conflict; refuse the others.
 
-    If two records conflict, the order of their ids decides, not the order of arrival.
+    Of two records in conflict, the record with the smaller id is taken, in any order of arrival.
     """
-    # A record that arrived in both folders is local: that sorts before `untrusted`.
+    # A record that arrived in both folders counts as local: `local` sorts before `untrusted`.
     files = sorted(_read_files(run), key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
     outcomes = [(name, record) for name, record in files if isinstance(record, Outcome)]
     receipts = [(name, record) for name, record in files if isinstance(record, Recommendation)]
     sessions = [(name, record) for name, record in files if isinstance(record, Session)]
-    # A receipt may arrive with its outcome.
+    # A receipt may arrive together with its outcome.
     records = [receipt for _, receipt in receipts]
     all_receipts = Receipts(run.view, run.inbox, run.now, arrived=records, names=run.options.names)
-
     named_outcomes = (
         (name, all_receipts.resolve_applied(outcome))
         for name, outcome in _admit_outcomes(run, outcomes, all_receipts)
@@ -136,8 +139,8 @@ def _admit_files(run: Run) -> list[tuple[str, _ArrivedRecord]]:
 def _read_files(run: Run) -> Iterator[tuple[str, _ArrivedRecord]]:
     """Yield (inbox name, record) of each readable file; refuse the others.
 
-    An outcome without a domain gets the only domain of the vault. If there are several, it gets the
-    domain of its decision: it comes last, and waits for the decision.
+    An outcome without a domain gets the only domain of the vault or the domain of its decision. It
+    is read last, and stays in the inbox while the decision is unknown.
     """
     domains, only_domain = _DecisionDomains(run.view), run.view.only_domain
     without_domain: list[_InboxFile] = []
@@ -182,7 +185,7 @@ def _admit_sessions(
 def _admit_outcomes(
     run: Run, files: Sequence[tuple[str, Outcome]], receipts: Receipts
 ) -> Iterator[tuple[str, Outcome]]:
-    """Yield the outcomes that claim no event or decision of others; refuse the others."""
+    """Yield outcomes; refuse those with the event or the decision of another outcome."""
     event_ids = {outcome.event_id for _, outcome in files if outcome.event_id}
     events = {
         record_rules.event_of(record): record for record in run.view.outcomes.by_event(event_ids)
@@ -215,7 +218,7 @@ def _load_files(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
 
 
 def _parse_file(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
-    """Parse a file; without an attestation, its result counts as the agent's own word."""
+    """Parse a file; without an attestation, its result counts as reported by the agent."""
     if isinstance(item, BadInputError):
         raise item
     values: Mapping[str, Any] = codec.parse_incoming(item.name, item.data)
@@ -242,18 +245,16 @@ def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arri
 
 
 class _DecisionDomains:
-    """The domains of decisions, from outcomes and receipts, recorded or new.
-
-    The domain of an outcome comes before the domain of a receipt.
-    """
+    """The domains of decisions, from recorded and from new outcomes and receipts."""
 
     def __init__(self, view: Topics) -> None:
         self._view = view
-        self._arrived: dict[tuple[Trust, str], list[tuple[bool, str, str]]] = {}
+        # (trust, decision) -> (is a receipt, id, domain) of its records
+        self._domains: dict[tuple[Trust, str], list[tuple[bool, str, str]]] = {}
 
     @cached_property
     def recorded(self) -> dict[Trust, frozenset[str]]:
-        """Trust -> the domains of the decisions in the vault."""
+        """The domains in the vault, by trust."""
         view = self._view
         return {
             trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
@@ -268,7 +269,10 @@ class _DecisionDomains:
             self._note_domain(record.decision, record)
 
     def domain_of(self, file: _InboxFile) -> str | None:
-        """Return the domain of the decision of a result; None while it is unknown."""
+        """Return the domain of a result's decision, or None while the decision is unknown.
+
+        If outcomes and receipts have different domains, the outcome decides.
+        """
         decision: str = file.values["decision"]["id"]
         for outcome in self._view.outcomes.by_decision(decision):
             self._note_domain(decision, outcome)
@@ -276,18 +280,18 @@ class _DecisionDomains:
             self._note_domain(decision, receipt)
         trusts: tuple[Trust, Trust] = (file.trust, "local")
         for trust in trusts:
-            if entries := self._arrived.get((trust, decision)):
-                return min(entries)[2]
+            if sources := self._domains.get((trust, decision)):
+                return min(sources)[2]
         return None
 
     def _note_domain(self, decision: str, record: Outcome | Recommendation) -> None:
         is_receipt = isinstance(record, Recommendation)
         key = record.trust, decision
-        self._arrived.setdefault(key, []).append((is_receipt, record.id, record.domain))
+        self._domains.setdefault(key, []).append((is_receipt, record.id, record.domain))
 
 
 def _needs_domain(values: Mapping[str, Any]) -> bool:
-    """Return True for a result that takes the domain of its decision."""
+    """Return True for an observed result without a domain, whose decision has an id."""
     decision, result = values.get("decision"), values.get("result")
     is_named = isinstance(decision, dict) and isinstance(decision.get("id"), str)
     is_observed = isinstance(result, dict) and result.get("observed_by") is not None

@@ -1,6 +1,6 @@
-"""The step `refresh`: rewrite the skill of a subject when its statements change.
+"""The step `refresh`: rewrite a skill when its statements change, or archive it without outcomes.
 
-`accounts.py` finds the work, `learning/refresh.py` decides what becomes of each skill.
+`accounts.py` finds the due skills; `learning/refresh.py` decides about each and builds the change.
 """
 
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ from skillvault.model.records import Skill
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each skill."""
+    """Yield a change for each skill to rewrite, restore, withdraw or archive."""
     yield from perform_due(run, STEP, partial(_plan_refresh, run), partial(_refresh, run))
-    yield from _archive_baseless(run)
+    yield from _archive_orphans(run)
 
 
 def skip_step(run: Run) -> Iterator[Change]:
@@ -39,17 +39,17 @@ def skip_step(run: Run) -> Iterator[Change]:
     return iter(())
 
 
-def _archive_baseless(run: Run) -> Iterator[Change]:
+def _archive_orphans(run: Run) -> Iterator[Change]:
     """Archive skills without outcomes, and strategies of domains without rules."""
     skills = run.view.skills
-    entries = (entry for kind in DOMAIN_KINDS for entry in skills.unarchived_rows(kind))
-    for entry in sorted({*skills.without_outcomes(), *entries}):
-        skill = skills.find(entry.name)
+    rows = (row for kind in DOMAIN_KINDS for row in skills.unarchived_rows(kind))
+    for row in sorted({*skills.without_outcomes(), *rows}):
+        skill = skills.find(row.name)
         if skill is None or skill.kind not in KINDS or skill.origin != "generated":
             continue
-        is_managed = run.accounts.is_managed(skill) and not is_edited(run, entry.name)
-        if is_managed and entry.shelf != "archive" and not _has_outcomes(run, skill):
-            yield orphan_change(skill, entry.shelf)
+        is_managed = run.accounts.is_managed(skill) and not is_edited(run, row.name)
+        if is_managed and row.shelf != "archive" and not _has_outcomes(run, skill):
+            yield orphan_change(skill, row.shelf)
 
 
 def _has_outcomes(run: Run, skill: Skill) -> bool:
@@ -73,7 +73,7 @@ def _plan_refresh(run: Run, findings: Findings, existing: ExistingSkill) -> Skil
 
 
 def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
-    """Yield the change of a skill, if skillvault may change it."""
+    """Yield the change of a skill, unless a person decided on the skill."""
     skill = task.existing.skill
     assert skill is not None
     if task.what == "leave":

@@ -1,6 +1,7 @@
-"""The steps of the loop in order, and the queues that make each step due. Add a step to `_LOOP`.
+"""The steps of the loop in order, and for each step the changes of records that make it due.
 
-Most modules need only the entries, so the module of a step is imported when the step runs.
+To add a step, add an entry to `_LOOP`; CONTRIBUTING.md shows how. To run a step after another kind
+of change, add a trigger to its queue. `lazy` imports the module of a step when the step runs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +37,7 @@ from skillvault.model.records import LINK_TYPES
 
 # ── what makes a step due ────────────────────────────────────────────────────────────
 
-# The outcomes of any skill that a record supports, whatever their action.
+# All outcomes of the skills that a record supports, whatever their action is.
 _SKILL_OUTCOMES = (LinkedRecords("skill"), Referrers("evaluation"))
 # Changes after which the statements about an action or a subject may differ.
 _STATEMENT_CHANGES = (
@@ -45,15 +46,15 @@ _STATEMENT_CHANGES = (
     Trigger("outcome", "gone", along=(RelatedOutcomes("action"),)),
     Trigger("outcome", "gone", along=_SKILL_OUTCOMES),
     Trigger("evaluation", "gone", along=_SKILL_OUTCOMES),
-    Trigger("outcome", "went", along=(RelatedOutcomes("clock"),)),  # what had expired may not have
+    Trigger("outcome", "went", along=(RelatedOutcomes("clock"),)),  # an expiry may be undone
     Trigger("recommendation", along=(RelatedOutcomes("decision"),)),
 )
-# Outcomes that the reading position of their accounts must count.
+# Outcomes that their account has not counted yet.
 COUNTED = Queue(name="account", every="outcome", when=_STATEMENT_CHANGES)
-# Changes after which the statements may have another skill.
+# Changes after which another skill may have the statements.
 _SKILL_CHANGES = (
     *_STATEMENT_CHANGES,
-    Trigger("correction", along=(QuotingOutcomes(),)),  # it may withdraw what they quote
+    Trigger("correction", along=(QuotingOutcomes(),)),  # it may withdraw a quoted rule
     Trigger("correction", "gone", along=(QuotingOutcomes(),)),
     Trigger("skill", "moved", along=(LinkClosure("merged"), Referrers("evaluation", "generated"))),
 )
@@ -62,7 +63,7 @@ _SKILL_READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("outcome
 
 GENERAL = "general"  # the queue of facts that may hold in every domain
 CONSOLIDATE = "consolidate"  # the queue of facts that may recur in their domain
-RECOUNT = "recount"  # the queue of facts whose runs for or against them changed
+RECOUNT = "recount"  # the queue of facts with new runs that support or contradict them
 _WEIGHED_LINK_TYPES = ("promoted", "reinforced", "contradicted")
 _COUNTED_LINK_TYPES = ("reinforced", "contradicted")
 _OTHER_LINK_TYPES = tuple(name for name in LINK_TYPES if name not in _COUNTED_LINK_TYPES)
@@ -74,10 +75,10 @@ _RECURRENCE_CHANGES = (
     Trigger("link", types=_OTHER_LINK_TYPES, along=(LinkTarget("fact"),)),
     Trigger("link", "gone", types=_COUNTED_LINK_TYPES, along=(LinkTarget("fact"),)),
     Trigger("skill", "readmitted", along=(DomainRecords("fact"),)),
-    # A run less, or one that counts no more.
+    # Fewer runs support the fact.
     Trigger("outcome", "gone", along=(LinkedRecords("fact"),)),
 )
-# Without a run, other runs may be alone with their claim, or without an opponent.
+# If a run is removed, another run may be the only one with its claim, or lose its opponent.
 _CLAIM_CHANGES = tuple(
     Trigger(kind, "gone", along=(SimilarEvaluations(of),))
     for kind in ("evaluation", "outcome")
@@ -117,7 +118,7 @@ _PROMOTE_QUEUES = (
     ),
 )
 
-SESSIONS = "sessions"  # the queue of domains whose session skills may say the same
+SESSIONS = "sessions"  # the queue of domains whose session skills may repeat each other
 _SESSION_LINK = Trigger("link", types=("distilled", "reinforced"), along=(LinkSource("session"),))
 _SESSION_READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("session"),))
 _SESSIONS_OF_SKILL = Referrers("session", "distilled")
@@ -154,19 +155,19 @@ _MERGE_QUEUES = (
     ),
 )
 
-USES = "use"  # outcomes whose use of skills is to be detected
-NAMES = "name"  # skills that outcomes may name now, or name in vain
-VERSIONS = "version"  # skills whose texts a person may have rewritten
-COUNTS = "count"  # skills whose uses are to be counted
-LIFTS = "lift"  # when in a domain something happened that its sums may hold
+USES = "use"  # the queue of outcomes in which to detect uses of skills
+NAMES = "name"  # the queue of skills with a new name, or with a name that no skill has any more
+VERSIONS = "version"  # the queue of skills whose texts a person may have rewritten
+COUNTS = "count"  # the queue of skills whose uses must be counted
+LIFTS = "lift"  # the queue of (domain, time) of changed decisions, which may be in the sums
 _ASSESS_QUEUES = (
     Queue(
         name=USES,
         every="outcome",
-        rules=3,  # a plain statement is a use, a figure may be against it
+        rules=3,  # raise it when `detect` changes, so that all outcomes are read again
         when=(
             Trigger("outcome"),
-            # Of a decision the last outcome counts.
+            # Of several outcomes of a decision, the last one counts.
             Trigger("outcome", along=(RelatedOutcomes("decision"),)),
             Trigger("recommendation", along=(RelatedOutcomes("decision"),)),
         ),
@@ -180,7 +181,7 @@ _ASSESS_QUEUES = (
     Queue(
         name=COUNTS,
         every="use",
-        rules=2,  # the commits that brought the uses are counted
+        rules=2,
         when=(
             Trigger("skill", "moved", along=(UsedSkills(),)),
             Trigger("skill", "rewritten", along=(UsedSkills(),)),
@@ -203,7 +204,7 @@ _ASSESS_QUEUES = (
     ),
 )
 
-TASKS = "task"  # skills that may be found by other tasks now
+TASKS = "task"  # the queue of skills that other tasks may find now
 _TASK_QUEUE = Queue(
     name=TASKS,
     every="skill",
@@ -226,11 +227,11 @@ _TASK_QUEUE = Queue(
 class Step(Struct, frozen=True):
     """A step of the loop; both functions take a `Run`.
 
-    `run` yields the changes that are due. `waiting` counts due work that no queue holds, such as
-    new files in the inbox. `writes_skills`: the step writes texts of skills. `moves`: the step
-    moves skills into archive/ or back. `everywhere`: every clone of a team runs it, not only the
-    learner. `depends_on` are the queues that make it due. `wakes` are the earlier steps that run
-    again after it.
+    `run` yields the changes that are due. `waiting` counts due work that no queue lists, such as
+    new files in the inbox. `depends_on` has the queues that make the step due. `writes_skills` is
+    true if it writes texts of skills, `moves` if it moves skills into archive/ or back, and
+    `everywhere` if each clone of a team runs it, not only the learner. `wakes` names earlier steps
+    that run again after it.
     """
 
     name: str
@@ -244,7 +245,7 @@ class Step(Struct, frozen=True):
 
 
 def lazy(target: str) -> Callable[..., Any]:
-    """Return a function (`<module>:<function>` of this package), imported at its first call."""
+    """Return a function that imports and calls `<module>:<function>` of this package."""
 
     @cache
     def load_function() -> Callable[..., Any]:
@@ -290,7 +291,7 @@ _LOOP = (
         lazy("loop.answer:step"),
         writes_skills=True,
         depends_on=(Queue(name="answer", every="answer", when=(Trigger("answer"),)),),
-        everywhere=True,  # it keeps the answers; their effects are the learner's
+        everywhere=True,  # each clone stores its answers; only the learner uses them
     ),
     Step("promote", lazy("loop.promote:step"), writes_skills=True, depends_on=_PROMOTE_QUEUES),
     Step(
@@ -315,19 +316,19 @@ _LOOP = (
         writes_skills=True,
         moves=True,
         depends_on=_MERGE_QUEUES,
-        wakes=("generate", "refresh"),  # a merged skill no longer stands for its outcomes
+        wakes=("generate", "refresh"),  # the outcomes of a merged skill may need another skill
     ),
     Step("assess", lazy("loop.assess:step"), moves=True, depends_on=_ASSESS_QUEUES),
     Step(
         "capture",
         lazy("loop.capture:step"),
         lazy("loop.capture:waiting"),
-        writes_skills=True,  # the one with the patterns
-        everywhere=True,  # each clone has code bases beside it
+        writes_skills=True,  # the skill with the patterns
+        everywhere=True,  # each clone has other code bases
     ),
     Step("expire", lazy("loop.expire:step"), lazy("loop.expire:waiting"), moves=True),
 )
-# The decisions after which the steps above compute again what rested on the removed records.
+# Decisions that remove records, after which the steps compute again what rested on these records.
 RECOMPUTING = ("retract", "undo")
 STEPS: Mapping[str, Step] = {step.name: step for step in _LOOP}
 

@@ -1,6 +1,7 @@
-"""The skills that persons rejected, by their texts, so that no similar skill is made again.
+"""Find the texts of rejected skills in git, so that no similar skill is made again.
 
-`learning/rejection.py` has the rejections by the sources of a record.
+Each run reads them once; `skill restore` reads the files of one. `learning/rejection.py` matches
+rejections by the sources of a record.
 """
 
 from collections.abc import Mapping
@@ -22,10 +23,10 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
-    """Return the skills that persons rejected and did not bring back, latest first.
+    """Return the skills that persons rejected and did not restore, latest first.
 
-    Of several rejections of a name the latest counts; of next versions all count, because their
-    texts differ.
+    If a name was rejected several times, the latest text counts. All rejected next versions count,
+    because their texts differ.
     """
     forget_pairs = _skills_of_steps(view, FORGET)
     pairs = [
@@ -63,14 +64,14 @@ def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
 
 
 def _skills_of_steps(view: Topics, *steps: str) -> list[tuple[str, str]]:
-    """Return the (commit, skill) pairs of these steps, newest first."""
+    """Return (commit, skill) for the targets of these steps, newest first."""
     commits = view.history.commits_of_step(*steps)
     refs = [(commit.sha, parse_ref(target)) for commit in commits for target in commit.targets]
     return [(sha, ref.id) for sha, ref in refs if ref.kind == "skill"]
 
 
 def find_rejection(change: Change, rejections: Rejections) -> Rejection | None:
-    """Return the rejection of a skill that says the same as a skill of the change."""
+    """Return the rejection of a skill that says the same as a skill of the change, or None."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
     for skill in skills if rejections.proposals else ():
         for rejection in rejections.proposals:
@@ -81,10 +82,10 @@ def find_rejection(change: Change, rejections: Rejections) -> Rejection | None:
     return None
 
 
-def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
-    """Return the files of a skill on a shelf, and the links to the skill."""
-    links = head.links.by_target([Ref("skill", name)])
-    return [*head.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
+def paths_of(view: Topics, shelf: str, name: str) -> list[str]:
+    """Return the paths of a skill's files on a shelf, and of the links to the skill."""
+    links = view.links.by_target([Ref("skill", name)])
+    return [*view.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
 
 
 def read_rejected_skill(
@@ -99,13 +100,13 @@ def read_rejected_skill(
     if rejection is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
     parent = f"{rejection.commit}^"
-    changes = {
+    entries = {
         path: entry
         for path, entry in store.git.history.diff_trees(parent, rejection.commit).items()
         if path.split("/")[1:2] == [name] or path.split("/")[0] not in layout.SHELVES
     }
-    lists = [path for path in changes if layout.links_owner(path)]
-    deleted = [path for path, entry in changes.items() if entry is None and path not in lists]
+    lists = [path for path in entries if layout.links_owner(path)]
+    deleted = [path for path, entry in entries.items() if entry is None and path not in lists]
     revisions = [f"{parent}:{path}" for path in deleted]
     revisions += [f"{commit}:{path}" for commit in (parent, rejection.commit) for path in lists]
     contents = store.git.objects.read_files(revisions)
@@ -117,9 +118,9 @@ def read_rejected_skill(
     return rejection, {path: contents[f"{parent}:{path}"] for path in deleted}, links
 
 
-def _removed_links(head: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:
+def _removed_links(view: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:
     owner = layout.links_owner(path)
-    if owner is None or not (owner.kind == "skill" or owner in head.records):
+    if owner is None or not (owner.kind == "skill" or owner in view.records):
         return []
     old_links, new_links = (read_links(path, owner, data).links for data in (old_data, new_data))
     return [link for link in old_links if link not in new_links]

@@ -1,7 +1,8 @@
-"""A run: one pass over the steps of the loop, each of which asks the vault for its due work.
+"""A run: one pass over the steps of the loop.
 
-Steps yield changes. This module commits each change, only stages it in a dry run, or lets it wait.
-Command line, daemon and git hook all call `run_steps`.
+Each step finds its due work and yields changes. `Run` commits the changes; in a dry run it only
+stages them, and a change whose files a person edits waits. Command line, daemon and git hook all
+call `run_steps`. The steps and their order are in `registry`.
 """
 
 import time
@@ -81,9 +82,9 @@ if TYPE_CHECKING:
     from skillvault.vault.index.uses import SkillUse
 
 
-_MAX_PENDING = 100  # changes that are published at once
-# Seconds that a change waits for others while its step goes on: a multiple of the last publishing
-# (it reads and writes the whole index), within these bounds.
+_MAX_PENDING = 100  # changes that are published together
+# Seconds that a change waits for others. Publishing reads and writes the whole git index, so the
+# wait is a multiple of its last duration, within these bounds.
 _MIN_PATIENCE, _PATIENCE_FACTOR, _MAX_PATIENCE = 0.2, 5, 2.0
 
 _Task = TypeVar("_Task")
@@ -91,7 +92,7 @@ Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
 class WaitingItem(Struct, frozen=True, omit_defaults=True):
-    """Work that has to wait, and the reason; with `tomorrow`, it cannot be done before."""
+    """Work that this run leaves, and the reason; `tomorrow` if it cannot be done today."""
 
     path: str
     reason: str
@@ -99,7 +100,7 @@ class WaitingItem(Struct, frozen=True, omit_defaults=True):
 
 
 class BrokenRule(Struct, frozen=True):
-    """A rule that forbids something, and the `file:line` of the code that breaks it."""
+    """A rule that forbids something, and the `file:line` places where code breaks the rule."""
 
     rule: str
     places: tuple[str, ...]
@@ -114,26 +115,27 @@ class ChangeResult(Struct, frozen=True):
 
     @property
     def subject(self) -> str | None:
-        """The subject of the commit; None if an earlier change of the commit has shown it."""
+        """The subject of the commit for its first change, None for the others."""
         is_first = not self.sharing or self.sharing[0] is self.change
         return headline_of(self.sharing or [self.change]) if is_first else None
 
 
 def results_of(changes: Sequence[Change], commits: Sequence[str]) -> list[ChangeResult]:
-    """Return the result of each change, which knows the changes that share its commit."""
+    """Return the result of each change; `commits` has the commit of each change."""
     pairs = list(zip(changes, commits, strict=True))
-    sharing: dict[str, list[Change]] = {}
+    changes_by_commit: dict[str, list[Change]] = {}
     for change, commit in pairs:
-        sharing.setdefault(commit, []).append(change)
-    return [ChangeResult(change, commit, sharing[commit]) for change, commit in pairs]
+        changes_by_commit.setdefault(commit, []).append(change)
+    return [ChangeResult(change, commit, changes_by_commit[commit]) for change, commit in pairs]
 
 
 class Report(Struct):
     """The results of a run.
 
-    `reasons()` explains why the run made no skill and no fact. `uses()` are the uses of skills by
-    decisions that ended in this run. `problems` are mistakes that delay no work. `broken` are the
-    rules that code breaks. `learner` is the clone that learns, if that is another clone.
+    `known` has the ids of records that the vault had already. `problems` are mistakes that delay no
+    work. `unavailable` says why the judge could not be asked. `learner` is the clone that learns,
+    if that is another clone. `reasons()` explains why the run made no skill and no fact. `uses()`
+    returns the uses of skills in decisions that ended in this run.
     """
 
     done: list[ChangeResult] = field(default_factory=list)
@@ -143,7 +145,7 @@ class Report(Struct):
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     broken: list[BrokenRule] = field(default_factory=list)
-    unavailable: str | None = None  # why the judge could not be asked
+    unavailable: str | None = None
     learner: str | None = None
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
     uses: Callable[[], Sequence["SkillUse"]] = tuple
@@ -163,7 +165,7 @@ class Report(Struct):
         return {**counts, "refused": len(self.quarantined)}
 
     def include(self, report: "Report") -> None:
-        """Add the results of another report, without the records of its changes."""
+        """Add the results of another report; drop the records of its changes to save memory."""
         self.done += [
             ChangeResult(replace(result.change, writes=()), result.commit) for result in report.done
         ]
@@ -174,14 +176,20 @@ class Report(Struct):
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The options and the input of a run.
 
-    `dry`: no change is published. `is_question`: the run answers a question, so it stores nothing
-    and counts everything. `names` are inbox files to take, `received_files` are files of the
-    caller, `answers` are new answers of an agent. `steps` are the steps to run. `code` replaces the
-    code bases of the policy. `withdrawn` are `<kind>:<id>` of records that a decision removes
-    without rejecting them. `upgrades`: the rules of today weigh records of earlier versions.
-    `recounts` are strategies to rewrite even if they are not due. `consolidates`: facts may become
-    skills. `on_done` is called with each finished change. `between` is called when no work is half
-    done, and may raise. `track` shows the progress.
+    - `dry`: publish nothing.
+    - `is_question`: the run answers a question, so it stores nothing and counts everything.
+    - `names`: the inbox files to take.
+    - `received_files`: files that the caller passes in memory.
+    - `answers`: new answers of an agent.
+    - `steps`: the steps that the user named.
+    - `code`: folders to use instead of the code bases of the policy.
+    - `withdrawn`: `<kind>:<id>` of records that a decision removes without rejecting them.
+    - `upgrades`: apply the current rules to evaluations of earlier versions.
+    - `recounts`: strategies to rewrite even if they are not due.
+    - `consolidates`: facts may become skills.
+    - `on_done`: called with each finished change.
+    - `between`: called between two commits; it may raise to stop the run.
+    - `track`: shows the progress.
     """
 
     dry: bool = False
@@ -203,7 +211,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 class Run:
     """One pass over the steps: the state of the vault, and the results so far.
 
-    `shelf` is a set of loaded skills that several runs share; without it the run loads its own.
+    `shelf` returns loaded skills that several runs share; without it the run loads its own.
     """
 
     def __init__(
@@ -221,7 +229,7 @@ class Run:
         self.options = options or RunOptions()
         self.inbox = Inbox(store.root)
         store.follow()
-        # The vault with the changes of this run; a question sees what is committed.
+        # The vault with the changes of this run; a question sees only committed records.
         self.view: Topics = store.head() if self.options.is_question else store.staging
         self.track: Tracker = self.options.track or (lambda items, _label: items)
         self._shelf = shelf
@@ -245,10 +253,10 @@ class Run:
             rejections=lambda: self.rejections,
             rejected=self.report.rejected,
         )
-        # Turns a change of an approved skill into a proposal; None if it brings nothing new.
+        # Turns a change of an approved skill into a proposal, or None if it adds nothing.
         self.gate = partial(gate_change, self.material)
         self._own_commits: set[str] = set()
-        # The skills that this run wrote, which git may not have yet.
+        # Name -> (old, new) skills that this run wrote; git may not have them yet.
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
     @cached_property
@@ -280,9 +288,10 @@ class Run:
         )
 
     def products_of(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
-        """Return source id -> id of the record that a step made of it, if that still exists.
+        """Map the id of each source to the record that a step made from it, if the record exists.
 
-        The commits tell this, so a step does not repeat itself when a person removes a link.
+        Commits are searched, not links, so a step does not repeat its work if a person removes a
+        link.
         """
         products: dict[str, str] = {}
         for source, target in self.view.history.targets_of(step, kind, sources):
@@ -296,7 +305,7 @@ class Run:
         return [c for c in commits if c.step in steps and c.sha not in self._own_commits]
 
     def versions(self, name: str) -> WrittenTexts:
-        """Return the texts that skillvault wrote into a skill."""
+        """Return all texts that skillvault wrote into a skill, to tell them from a person's."""
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
         shas = [c.sha for c in program_commits(self.store.git, self.view, name, commits)]
         contents = skill_texts(
@@ -314,16 +323,16 @@ class Run:
             for index in range(4)
         )
         skill = self.view.skills.find(name)
-        # If several clones write, the latest commit need not be the one that a merge kept.
-        is_back = self.policy.learner != EVERY_CLONE and is_former_text(
+        # If several clones write, a merge may have kept an older text than the latest commit.
+        is_reverted = self.policy.learner != EVERY_CLONE and is_former_text(
             bodies, skill.body if skill else ""
         )
-        if skill and skill.written and not is_back:
+        if skill and skill.written and not is_reverted:
             return parse_written(skill, skill.written, ends, labels)
         return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
 
     def leave(self, names: Iterable[str], reason: str) -> None:
-        """Report why this run does not take some inbox files."""
+        """Report that inbox files wait."""
         self.report.waiting += [WaitingItem(f"inbox/{name}", reason) for name in sorted(names)]
 
     def refuse(self, name: str, error: BadInputError) -> None:
@@ -353,7 +362,7 @@ class Run:
     def perform(self, change: Change) -> None:
         """Commit a change, together with others that follow soon; in a dry run only stage it.
 
-        The change waits if a person edits one of its paths, or if a change that it needs waits.
+        A change waits if a person edits one of its files, or if it needs another waiting change.
         """
         if _begins_commit([item.change for item in self._pending], change) and self._has_waited():
             self.flush()
@@ -386,10 +395,10 @@ class Run:
             self.flush()
 
     def _has_waited(self) -> bool:
-        """Return True if the pending changes are many, or have waited long enough for others."""
+        """Return True if many changes are pending, or if the first has waited long enough."""
         patience = min(max(_MIN_PATIENCE, _PATIENCE_FACTOR * self._last_duration), _MAX_PATIENCE)
-        waited = time.monotonic() - self._pending_since
-        return waited >= patience or len(self._pending) >= _MAX_PENDING
+        waited_seconds = time.monotonic() - self._pending_since
+        return waited_seconds >= patience or len(self._pending) >= _MAX_PENDING
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
         """Report work that could not be done now."""
@@ -403,9 +412,10 @@ class Run:
     def write_skill(
         self, name: str, brief: Brief, compose: Callable[[Draft], Change | None]
     ) -> Iterator[Change]:
-        """Yield the change that needs a text of the judge; report it if the judge cannot be asked.
+        """Ask the judge for a text and yield the change that `compose` makes of it.
 
-        Nothing is yielded if the judge writes no text, or if a person rejected such a skill.
+        If the judge cannot be asked, report that the skill waits. Yield nothing if the judge writes
+        no text, or if a person rejected such a skill.
         """
         flush_for_judge(self)
         try:
@@ -418,16 +428,16 @@ class Run:
             yield from self.admit(with_draft(change, draft, self.view))
 
     def admit(self, change: Change) -> Iterator[Change]:
-        """Yield a change unless a person rejected it, as a proposal if the gate asks for one."""
-        admitted = gate_change(self.material, change)
-        rejection = find_rejection(admitted, self.rejections) if admitted else None
+        """Yield a change unless a person rejected it; the gate may make it a proposal."""
+        gated_change = gate_change(self.material, change)
+        rejection = find_rejection(gated_change, self.rejections) if gated_change else None
         if rejection:
             self.report.rejected.append(rejection)
-        elif admitted:
-            yield admitted
+        elif gated_change:
+            yield gated_change
 
     def flush(self) -> None:
-        """Publish the pending changes together, or one by one if a person edits a path."""
+        """Publish the pending changes together, or one by one if a person edits a file."""
         pending, self._pending = self._pending, []
         if self.options.dry:
             for item in pending:
@@ -465,9 +475,9 @@ class Run:
         commits = self.store.apply(pending, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
         self._own_commits.update(commits)
-        names = [name for staged in pending for name in staged.change.takes]
+        names = [name for item in pending for name in item.change.takes]
         self.inbox.mark_done(names, self.store.taken, commits[-1])
-        for result in results_of([staged.change for staged in pending], commits):
+        for result in results_of([item.change for item in pending], commits):
             self._add_result(result)
 
     def _add_result(self, result: ChangeResult) -> None:
@@ -488,10 +498,7 @@ class Run:
 
 
 def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
-    """Return True if a change cannot share the commit of the pending changes.
-
-    Changes that share a commit are published together, however long this takes.
-    """
+    """Return True if a change cannot share the commit of the pending changes."""
     if not pending or not pending[-1].commit_with:
         return False
     *_, last_commit = group_neighbours([*pending, change])
@@ -499,7 +506,7 @@ def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
 
 
 def _is_complete(view: Topics, change: Change) -> bool:
-    """Return True if all records exist that a change rests on or links to."""
+    """Return True if all records exist that a change needs."""
     return len(view.records.existing(change.needs)) == len(change.needs)
 
 
@@ -519,10 +526,10 @@ def perform_due(
     decide: Callable[[Findings, ExistingSkill], _Task | None],
     compose: Callable[[_Task], Iterator[Change]],
 ) -> Iterator[Change]:
-    """Yield the changes of the tasks that a step decides on.
+    """Decide on the due findings of a step, and yield the changes of the resulting tasks.
 
     A task without a change would repeat a rejected skill. It is settled, so that its text is not
-    written again at each run.
+    written again in each run.
     """
     changed_keys: set[str] = set()
     unchanged_keys: set[str] = set()
@@ -535,13 +542,13 @@ def perform_due(
 
 
 def flush_for_judge(run: Run) -> None:
-    """Publish the pending changes before asking a slow judge, since others wait for the lock."""
+    """Publish the pending changes before a slow judge is asked, because others need the lock."""
     if run.judge.info.name != "offline":
         run.flush()
 
 
 def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
-    """Do the due work of these steps (default: all steps), in the order of the loop."""
+    """Do the due work of the named steps (default: all steps), in the order of the loop."""
     for name in names:
         if name not in STEPS:
             raise UsageError(f"{name}: no such step; there are {', '.join(STEPS)}")
@@ -573,7 +580,7 @@ def _run_step(run: Run, step: Step) -> bool:
 
 
 def count_results(report: Report) -> dict[str, int]:
-    """Return the numbers of records that a run wrote, by kind of work."""
+    """Return how many records of each kind a run wrote, for the output of `run --json`."""
     writes = [record for result in report.done for record in result.change.writes]
     links = [record for record in writes if isinstance(record, Link)]
     uses = report.uses()

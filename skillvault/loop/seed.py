@@ -1,7 +1,8 @@
-"""The steps of the profile `seed`: a skill for each significant outcome, facts from repetition.
+"""The steps `promote`, `generate` and `merge` of the profile `seed`.
 
-Skills with the same words are merged, and every ten outcomes give a strategy of the domain. The
-rules are in `learning/seed/`.
+The profile makes a skill of each significant outcome and facts of repeated insights, merges skills
+with similar words, and writes a strategy every ten outcomes of a domain. `profiles.py` chooses
+these steps; the rules are in `learning/seed/`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -58,7 +59,7 @@ def promote_step(run: Run) -> Iterator[Change]:
     for promotion in run.track(plan.promotions, "promoting"):
         yield facts.promotion_change(promotion)
     for repetition in plan.repetitions:
-        if repetition.fact in run.view.facts:  # it may have had to wait
+        if repetition.fact in run.view.facts:  # the fact may have had to wait
             yield facts.repetition_change(repetition, run.now)
     yield from skill_changes(run)
 
@@ -90,11 +91,11 @@ def generate_step(run: Run) -> Iterator[Change]:
 def outcome_states(
     run: Run, history: Sequence[IndexedOutcome], _outcomes: Mapping[str, Outcome]
 ) -> dict[str, SkillState]:
-    """Return the state of each evaluated outcome on its way to a skill."""
-    ids = [entry.id for entry in history if entry.evaluated]
+    """Return how far each evaluated outcome is from a skill, for `why-not`."""
+    ids = [outcome.id for outcome in history if outcome.evaluated]
     histories = run.accounts.histories(ids, "subject")
     return {
-        name: state for subject in histories for name, state, _ in _find_states(run, subject, ids)
+        key: state for subject in histories for key, state, _ in _find_states(run, subject, ids)
     }
 
 
@@ -106,7 +107,7 @@ def _outcome_changes(run: Run) -> Iterator[Change]:
         if not changes and not run.report.unavailable:
             run.settle(GENERATE, [outcome.id for outcome in findings.significant])
         yield from changes
-    # Only now it is known what repeats a new warning.
+    # The new skills decide which outcomes are repetitions.
     for history in run.accounts.histories(sorted(keys), "subject"):
         yield from _repeat_changes(run, history, _affected_ids(history, keys))
 
@@ -158,7 +159,7 @@ def _repeat_changes(
 
 
 def _living_skill(run: Run, name: str | None) -> str | None:
-    """Return this skill if it is not archived, else the skill that it was merged into."""
+    """Return the skill, or the skill into which it was merged if it is archived, or None."""
     visited_names: set[str] = set()
     while name and name not in visited_names:
         if run.view.skills.live([name]):
@@ -169,38 +170,41 @@ def _living_skill(run: Run, name: str | None) -> str | None:
 
 
 def _affected_ids(history: Sequence[IndexedOutcome], changed_ids: Collection[str]) -> set[str]:
-    """Return the changed outcomes with an evaluation, and the outcome after each."""
-    evaluated_ids = [entry.id for entry in history if entry.evaluated or entry.id in changed_ids]
-    successors = {later for earlier, later in pairwise(evaluated_ids) if earlier in changed_ids}
-    return {entry.id for entry in history if entry.evaluated} & {*changed_ids, *successors}
+    """Return the evaluated outcomes among the changed outcomes and the outcome after each."""
+    ids = [outcome.id for outcome in history if outcome.evaluated or outcome.id in changed_ids]
+    successors = {later for earlier, later in pairwise(ids) if earlier in changed_ids}
+    return {outcome.id for outcome in history if outcome.evaluated} & {*changed_ids, *successors}
 
 
 def _outcome_materials(
     run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
 ) -> Iterator[OutcomeMaterial]:
-    """Yield the material of these outcomes; the first failure without a score makes the warning."""
-    evaluated_ids = [entry.id for entry in history if entry.evaluated]
+    """Yield the records that decide if each outcome becomes a skill.
+
+    Only the first failure without a score makes a warning, so the order of outcomes matters.
+    """
+    evaluated_ids = [outcome.id for outcome in history if outcome.evaluated]
     previous = dict(zip(evaluated_ids[1:], evaluated_ids, strict=False))
     outcomes = run.view.outcomes.get_many({*ids, *(previous[n] for n in ids if n in previous)})
     evaluations = run.view.evaluations.get_many(ids)
     tasks = run.view.recommendations.tasks(outcomes.values())
-    refs = [Ref("evaluation", name) for name in evaluated_ids]
+    refs = [Ref("evaluation", key) for key in evaluated_ids]
     skills, rejections = _skills_of_outcomes(run, refs), _rejections_of_outcomes(run, refs)
     warning = next((s.name for s in skills.values() if s.kind == "warning"), None)
     warnings = (r for r in rejections.values() if r.target.startswith("skill:warning-"))
     warning_rejection = next(warnings, None)
-    for name in evaluated_ids:
-        if name not in ids or name not in outcomes or name not in evaluations:
+    for key in evaluated_ids:
+        if key not in ids or key not in outcomes or key not in evaluations:
             continue
-        outcome = outcomes[name]
+        outcome = outcomes[key]
         material = OutcomeMaterial(
             outcome=outcome,
-            evaluation=evaluations[name],
-            previous=outcomes.get(previous.get(name, "")),
-            task=tasks.get(name, ""),
-            skill=skills.get(name),
+            evaluation=evaluations[key],
+            previous=outcomes.get(previous.get(key, "")),
+            task=tasks.get(key, ""),
+            skill=skills.get(key),
             warning=warning,
-            rejection=rejections.get(name)
+            rejection=rejections.get(key)
             or (warning_rejection if outcome.ungraded_failure else None),
         )
         yield material
@@ -210,7 +214,7 @@ def _outcome_materials(
 
 
 def _skills_of_outcomes(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
-    """Return outcome -> the skill that was made of it or mentions it, even without a link."""
+    """Map outcomes to the skills that they made or repeat, by links and by commits."""
     pairs = [
         pair for step in _MAKING_STEPS for pair in run.view.history.targets_of(step, "skill", refs)
     ]
@@ -255,7 +259,7 @@ def _strategy_changes(run: Run) -> Iterator[Change]:
 
 
 def strategy_state(run: Run, domain: str) -> SkillState:
-    """Return the state of a domain's strategy."""
+    """Return how far a domain is from its next strategy, for `why-not`."""
     return _state_of_material(run, _strategy_material(run, domain))
 
 
@@ -264,7 +268,7 @@ def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
     yield from _strategy_brief(run, _strategy_material(run, domain)).rules
 
 
-def strategy_texts(run: Run, domain: str, _outcomes: Sequence[str]) -> Iterator[RewritableText]:
+def strategy_texts(run: Run, domain: str, _outcome_ids: Sequence[str]) -> Iterator[RewritableText]:
     """Yield the text of a domain's strategy, if it may be rewritten."""
     material = _strategy_material(run, domain)
     skill, path = material.skill, material.path or "archive/"
@@ -282,15 +286,15 @@ def _strategy_material(run: Run, domain: str) -> strategy.StrategyMaterial:
     target, numbers = Ref("skill", strategy_name(domain)), run.policy.generate
     skill = run.view.skills.find(target.id)
     max_outcomes = max(numbers.strategy_max, numbers.strategy_every)
-    names = run.view.outcomes.latest_evaluated(domain, max_outcomes)
-    ids = _linked_outcomes(run, target.id, names)
-    unread_count = next((n for n, name in enumerate(reversed(names)) if name in ids), len(names))
+    ids = run.view.outcomes.latest_evaluated(domain, max_outcomes)
+    linked_ids = _linked_outcomes(run, target.id, ids)
+    unread_count = next((n for n, key in enumerate(reversed(ids)) if key in linked_ids), len(ids))
     is_missing = skill is None and unread_count >= numbers.strategy_every
     return strategy.StrategyMaterial(
         domain=domain,
-        read=tuple(names[-numbers.strategy_max :]),
+        read=tuple(ids[-numbers.strategy_max :]),
         unread=unread_count,
-        linked=frozenset(ids),
+        linked=frozenset(linked_ids),
         is_recounted=target.id in run.options.recounts,
         made_at=run.now,
         skill=with_waiting_account(run.view, skill) if skill else None,
@@ -301,7 +305,7 @@ def _strategy_material(run: Run, domain: str) -> strategy.StrategyMaterial:
 
 
 def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
-    """Return the outcomes from which a strategy was made, by link or by commit."""
+    """Return those of `ids` from which a strategy was made, by links and by commits."""
     sources = [Ref("evaluation", outcome) for outcome in ids]
     products = run.view.history.targets_of(GENERATE, "skill", sources)
     linked_ids = {source for source, target in products if target == name}
@@ -312,7 +316,7 @@ def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
 
 def _strategy_brief(run: Run, material: strategy.StrategyMaterial) -> Period:
     records = run.view.outcomes.get_many(material.read)
-    outcomes = [records[name] for name in material.read if name in records]
+    outcomes = [records[outcome_id] for outcome_id in material.read if outcome_id in records]
     evaluations = run.view.evaluations.get_many(material.read)
     brief = strategy.period_of(material.domain, outcomes, evaluations, run.policy)
     if run.policy.judge.provider == "offline":
@@ -335,7 +339,7 @@ def _compose_strategy(
 
 
 _MERGED_KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
-_COMPARED_SOURCES = 5  # sources of an evolved skill with which others are compared
+_COMPARED_SOURCES = 5  # merged skills of an evolved skill that are compared with others
 
 
 def merge_step(run: Run) -> Iterator[Change]:
@@ -358,7 +362,7 @@ def merge_step(run: Run) -> Iterator[Change]:
 def _find_merges(
     run: Run, domain: str, keys: Collection[str], tried_merges: Collection[tuple[str, ...]]
 ) -> Iterator[SkillMerge[Agreement]]:
-    """Yield the untried merges of the skills that these outcomes made."""
+    """Yield the merges of skills that these outcomes made, without `tried_merges`."""
     links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
     names = {link.target.id for link in links if link.type == "generated"}
     new_skills = {name for name in names if not is_strategy(name)}
@@ -373,8 +377,8 @@ def _find_merges(
             )
             for name, skill in skills.items()
         ]
-        mergeable = partial(is_mergeable, run)
-        for group in find_merge_groups(wordings, new_skills, mergeable, run.policy.merge):
+        may_merge = partial(is_mergeable, run)
+        for group in find_merge_groups(wordings, new_skills, may_merge, run.policy.merge):
             if not _is_rejected(run, group):
                 merge = _build_merge(run, kind, group, skills)
                 if merge.names not in tried_merges:
@@ -382,7 +386,7 @@ def _find_merges(
 
 
 def _texts_to_compare(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
-    """Yield the words of a skill, and for an evolved skill the words of its latest sources."""
+    """Yield the words of a skill, and the words of the skills that it merged last."""
     yield statement_words(skill.body)
     if skill.kind == "evolved":
         times = run.view.skills.creation_times(_merged_sources(run, name))
@@ -396,7 +400,7 @@ def _merged_sources(run: Run, name: str) -> list[str]:
 
 
 def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple[str, Skill]]:
-    """Yield the trusted generated skills of a kind in service, and the merged skills."""
+    """Yield the trusted generated skills of a kind that agents get, merged skills included."""
     for name in run.view.skills.names("skills", domain):
         skill = run.view.skills.get(name)
         if skill is None or skill.origin != "generated" or skill.trust != "local":
@@ -415,7 +419,7 @@ def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
 
 
 def _is_rejected(run: Run, group: MergeGroup) -> bool:
-    """Return True, and report it, if a person rejected such a merge."""
+    """Return True if a person rejected such a merge, and report the rejection."""
     names = set(group.names)
     if group.target:
         names.update(_merged_sources(run, group.target))

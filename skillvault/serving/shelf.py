@@ -352,7 +352,7 @@ class Shelf:
         uses = [
             use
             for outcome in results
-            for use in detect.detected_uses(outcome, offers, skill_names, read_text, ends=claims)
+            for use in detect.detected_uses(outcome, offers, skill_names, read_text, claims=claims)
         ]
         summary = detect.decision_stats(decision, groups[name], results, uses)
         other_ends = [detect.end_of(user, outcomes) for user in groups if user != name]

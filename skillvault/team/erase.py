@@ -1,7 +1,8 @@
 """Remove a name, a secret or an outcome from all records and from history (`erase`).
 
 This is the only exception to "the history is never rewritten". Only a person at a terminal may run
-it; no hook, server, daemon or page may call it. `sync` only reads tombstones.
+it; no hook, server, daemon or page may call it. A tombstone in the vault tells other clones what
+was erased, without its text; `sync` only reads tombstones.
 """
 
 import os
@@ -40,12 +41,12 @@ FOLLOW_COMMAND = "skillvault erase --follow"
 KEY_FILE = "erase.key"  # below .git/skillvault, never in git
 _COPY_FOLDER = "erasing"  # the copy of the repository, below .git/skillvault
 _BRANCHES, _REMOTES = "refs/heads/", "refs/remotes/"
-_REF_FOLDERS = (_BRANCHES, "refs/tags/", _REMOTES)  # their refs are rewritten
+_REF_FOLDERS = (_BRANCHES, "refs/tags/", _REMOTES)  # the refs to rewrite
 _NEW_REFS = "refs/skillvault/erased"
 _TOMBSTONE_REF = f"{_NEW_REFS}/pinned"
 _KEY_BYTES = 32
 _MIN_SENTENCE = 20  # letters; a shorter sentence of an outcome is not erased in other records
-# Other files of git that may have texts or ids of commits.
+# Other files of git that may contain an erased text.
 _LEFTOVERS = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG")
 _LOCKS = ("writer.lock", "daemon.lock", "client.lock", "gc-owner", KEY_FILE)
 _DATABASES = "index.db*"
@@ -54,9 +55,10 @@ _DATABASES = "index.db*"
 class Erasure(Struct):
     """The changes of an erasure, for a person to confirm.
 
-    `commits` counts rewritten commits and `messages` changed messages, `paths` lists changed files
-    of any commit, `local_files` changed files outside git, `refs` the branches and tags that move.
-    With `is_in_config`, the config of the clone still has a text, such as a token in a URL.
+    `commits` counts rewritten commits, `messages` changed messages. `paths` lists changed files of
+    any commit, `local_files` changed files outside git, and `refs` and `remote_refs` the branches
+    and tags that move. `is_in_config` is true if the config of the clone still has a text, such as
+    a token in a URL.
     """
 
     commits: int = 0
@@ -94,7 +96,7 @@ def _read_tombstone(path: str, content: bytes) -> Tombstone:
 
 
 def read_key(git: Git) -> str | None:
-    """Return the key of this clone, or None."""
+    """Return the key that this clone erases with, or None."""
     path = _folder(git) / KEY_FILE
     return path.read_text(encoding="ascii").strip() if path.is_file() else None
 
@@ -102,7 +104,7 @@ def read_key(git: Git) -> str | None:
 def refuse_erased_history(git: Git, tip: str | None, remote_tip: str | None) -> None:
     """Raise UsageError if one of two histories has commits that an erasure rewrote.
 
-    UsageError also if an erasure was killed before it removed the old history from this clone.
+    Raise it also if an erasure was killed before it removed the old history from this clone.
     """
     tombstones = read_tombstones(git, tip, remote_tip)
     if tombstones and git.text("for-each-ref", "--count=1", _NEW_REFS):
@@ -117,10 +119,10 @@ def refuse_erased_history(git: Git, tip: str | None, remote_tip: str | None) -> 
 
 
 def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Problem]:
-    """Find erased texts and outcomes in files that differ between two commits.
+    """Return problems for erased texts and outcomes in files that differ between two commits.
 
-    If there are none, search the messages and patches of unpushed commits. Without the key, only
-    outcomes are recognized.
+    If there are no such files, search the messages and patches of unpushed commits. Without the
+    key, only outcomes can be recognized.
     """
     tombstones = read_tombstones(git, tip, remote_tip)
     if not (tombstones and tip and remote_tip):
@@ -157,9 +159,10 @@ def erase(
     key: str | None = None,
     now: datetime,
 ) -> Erasure:
-    """Erase texts and outcomes from this clone and its remote; without texts, follow tombstones.
+    """Erase texts and outcomes from this clone and its remote.
 
-    Everything is computed in a copy. If `confirm` returns False for the result, nothing changes.
+    Without `texts`, erase what the tombstones name. Everything is computed in a copy of the
+    repository. If `confirm` returns False for the result, nothing changes.
     """
     check_tool()
     store.recover()
@@ -181,7 +184,7 @@ def erase(
 
 
 def _undo_killed_erasure(git: Git, branch: str) -> None:
-    """Restore the files after an erasure that was killed before its refs moved."""
+    """Restore the work tree after an erasure that was killed before its refs moved."""
     environment = git.settings().staging
     for ref in (_TOMBSTONE_REF, f"{_NEW_REFS}/heads/{branch}"):
         tip = git.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1))
@@ -190,7 +193,7 @@ def _undo_killed_erasure(git: Git, branch: str) -> None:
 
 
 def _check_state(store: Store) -> Upstream | None:
-    """Return the upstream; raise an error if work of a person would be lost or keep the text."""
+    """Return the upstream; raise an error if work of a person would be lost or has the text."""
     git, policy = store.git, store.head().policy
     git_dir, common = git.dirs()
     if reason := git.pause_reason(policy.branch):
@@ -232,7 +235,7 @@ def _copy_folder(git: Git) -> Iterator[Path]:
 
 
 class _Rewrite:
-    """One erasure in progress: plan it, rewrite a copy of the repository, publish the copy."""
+    """One erasure in progress: call `plan`, `rewrite_copy` and then `publish`."""
 
     def __init__(
         self,
@@ -258,7 +261,7 @@ class _Rewrite:
     # ── plan ─────────────────────────────────────────────────────────────────────────
 
     def plan(self, texts: Sequence[str], key: str | None) -> None:
-        """Choose the key, and create the tombstone of new texts."""
+        """Choose the key, create the tombstone of new texts, and prepare the eraser."""
         key = key or read_key(self.git)
         proofs = {tombstone.proof for tombstone in self.tombstones}
         if proofs and (key is None or erasure.prove(key) not in proofs):
@@ -301,19 +304,19 @@ class _Rewrite:
 
     def _quotes(self, outcomes: Sequence[str]) -> set[str]:
         """Return the sentences of outcomes and their evaluations that no other record has."""
-        head = self.store.head()
+        view = self.store.head()
         for outcome in outcomes:
-            if outcome not in head.outcomes:
+            if outcome not in view.outcomes:
                 raise UsageError(f"{outcome}: no such outcome; `skillvault log` names them")
-            if outcome not in head.retractions:
+            if outcome not in view.retractions:
                 raise UsageError(
                     f"{outcome}: still counts; run `skillvault retract {outcome} --reason TEXT` "
                     "and `skillvault sync` first, so that nothing is learned from it"
                 )
-        paths = [*head.files.below("outcomes"), *head.files.below("evaluations")]
+        paths = [*view.files.below("outcomes"), *view.files.below("evaluations")]
         quotes: set[str] = set()
         normal_texts: list[str] = []
-        for path, content in head.files.read(paths).items():
+        for path, content in view.files.read(paths).items():
             name = path.rpartition("/")[2].partition(".")[0]
             if name in outcomes and path.endswith(f"{name}.yaml"):
                 quotes.update(_list_sentences(strict_yaml.load(_decode_file(content, ""))))
@@ -325,7 +328,7 @@ class _Rewrite:
     # ── rewrite ──────────────────────────────────────────────────────────────────────
 
     def rewrite_copy(self) -> None:
-        """Rewrite the copy, and compare it with the vault."""
+        """Rewrite the history of the copy, and note the changes in `erasure`."""
         runner = Runner(self.copy)
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
         specs = [f"+{folder}*:{folder}*" for folder in _REF_FOLDERS]
@@ -351,7 +354,7 @@ class _Rewrite:
         self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
 
     def _rewrite_refs(self, runner: Runner) -> Rewriting:
-        """Rewrite all refs, except refs of the remote that are already rewritten."""
+        """Rewrite all refs of the copy but the refs that the remote has rewritten already."""
         refs = list(self.refs)
         if self.tombstone is None:
             clean_refs = [ref for ref in refs if self._is_clean(ref)]
@@ -362,7 +365,7 @@ class _Rewrite:
         return rewrite_history(self.copy, self.eraser, refs)
 
     def _is_clean(self, ref: str) -> bool:
-        """Return True for a branch or tag of the remote without a rewritten commit."""
+        """Return True for a branch or tag of the remote without an erased commit."""
         commits = (sha for tombstone in self.tombstones for sha in tombstone.commits)
         is_remote = ref.startswith(_REMOTES) or self.remote_refs.get(ref) == self.refs[ref]
         return is_remote and not any(
@@ -391,7 +394,7 @@ class _Rewrite:
     def publish(self) -> None:
         """Push the new history, switch this clone to it, and remove the old history."""
         git, runner = self.git, Runner(self.store.root)
-        _check_state(self.store)  # again, because a person may have worked before confirming
+        _check_state(self.store)  # again, because a person may have worked meanwhile
         if _read_refs(runner) != self.refs:
             raise UsageError("a branch or tag moved meanwhile; run the command again")
         key_file = _folder(git) / KEY_FILE
@@ -445,12 +448,12 @@ class _Rewrite:
         return f"{_REMOTES}{self.upstream.remote}/{name}" if self.upstream else ""
 
     def _remote_moves(self) -> list[RefUpdate]:
-        """Return the moves of the remote's branches and tags."""
+        """Return the updates that move the branches and tags of the remote."""
         moves: list[RefUpdate] = []
         for ref, commit in self.remote_refs.items():
             local_ref = self._tracking_ref(ref) if ref.startswith(_BRANCHES) else ref
             if self.refs.get(local_ref) != commit:
-                continue  # another tag of this name
+                continue  # the remote has another tag with this name
             new_name, new_commit = self.new_refs[local_ref]
             if new_name != local_ref:
                 new_ref = self.eraser.replace(ref)
@@ -461,9 +464,9 @@ class _Rewrite:
         return moves
 
     def _move_refs(self, runner: Runner) -> str:
-        """Move all refs to the new history; return the reason if that fails, such as a new commit.
+        """Move all local refs to the new history; return the reason if that fails, or "".
 
-        The push has already moved the branches of the remote.
+        A new commit of a person makes it fail. The branches of the remote have moved already.
         """
         local_refs = {ref: sha for ref, sha in self.refs.items() if not ref.startswith(_REMOTES)}
         refs = {**_read_refs(runner), **local_refs}
@@ -481,7 +484,7 @@ class _Rewrite:
             return "" if session.commit() else session.error
 
     def _clean(self, runner: Runner) -> None:
-        """Remove the old history from this clone: pins, reflogs, objects, caches, other files."""
+        """Remove the old history from this clone: refs, reflogs, objects, caches, other files."""
         for ref in runner.text("for-each-ref", "--format=%(refname)", "refs/skillvault").split():
             runner.run("update-ref", "-d", ref)
         runner.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
@@ -526,7 +529,7 @@ class _Rewrite:
         return self.eraser.has_erased(_decode_file(path.read_bytes(), self._name(path)))
 
     def _clean_file(self, path: Path) -> None:
-        """Replace erased texts in a file and in its name; delete a binary file."""
+        """Erase the texts from a file and from its name; delete a binary file."""
         data = path.read_bytes()
         if b"\0" in data:
             path.unlink()
@@ -547,12 +550,12 @@ def _folder(git: Git) -> Path:
 
 
 def _decode_file(content: bytes, path: str) -> str:
-    """Join a path and the content of its file to one text."""
+    """Return the path of a file and its content as one text."""
     return f"{path}\n\n{content.decode(errors='surrogateescape')}"
 
 
 def _read_refs(runner: Runner) -> dict[str, str]:
-    """Map each branch, tag and remote branch to its id; symbolic refs are left out."""
+    """Map each branch, tag and remote branch to its commit; leave out symbolic refs."""
     form = "--format=%(refname) %(objectname) %(symref)"
     lines = runner.text("for-each-ref", form, "refs/heads", "refs/tags", "refs/remotes").split("\n")
     rows = [line.split(" ") for line in lines if line]
@@ -560,7 +563,7 @@ def _read_refs(runner: Runner) -> dict[str, str]:
 
 
 def _first_commits(git: Git, changed_commits: set[str]) -> list[str]:
-    """Return the changed commits without a changed parent."""
+    """Return the commits of a set that have no parent in the set."""
     first_commits = []
     for sha in changed_commits:
         head = git.objects.commit_bytes(sha).partition(b"\n\n")[0].decode(errors="replace")
@@ -571,7 +574,7 @@ def _first_commits(git: Git, changed_commits: set[str]) -> list[str]:
 
 
 def _list_sentences(value: object) -> Iterator[str]:
-    """Yield the long sentences of all texts in a value."""
+    """Yield the long sentences of all texts in a value, at any depth."""
     if isinstance(value, str):
         for sentence in sentences(value):
             if len(erasure.normalize(sentence)) >= _MIN_SENTENCE and " " in sentence:

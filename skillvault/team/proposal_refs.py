@@ -1,6 +1,7 @@
 """Read, update and remove branches of proposals, `proposal/<name>`, here and in the remote.
 
-Reviewers edit and merge these branches. A branch is removed only if the vault has its work.
+Reviewers edit and merge these branches. `sync` updates them, and removes a branch once the vault
+has its work. To support another forge, add a line to `_FORGES`.
 """
 
 import re
@@ -26,7 +27,7 @@ _SSH_HOSTS = {
     "altssh.bitbucket.org": "bitbucket.org",
 }
 _MOVE_COMMAND = ("branch", "--force", "--no-track")
-# For a word in a host's name, the path of the page that opens a pull request.
+# A word in the name of a host, and the path of the page that opens a pull request.
 _COMPARE = "compare/{base}...{branch}"
 _FORGES = {
     "github": _COMPARE + "?expand=1",
@@ -40,18 +41,18 @@ _FORGES = {
 
 
 def request_url(address: str, branch: str, base: str) -> str | None:
-    """Return the URL that opens a pull request, from the address of a remote.
+    """Return the URL that opens a pull request, or None if the host is no known forge.
 
-    None if the name of the host has no word of a known forge.
+    `address` is the address of the remote.
     """
     match = _ADDRESS.fullmatch(address)
     if match is None:
         return None
     host = _SSH_HOSTS.get(match["host"].lower(), match["host"].lower())
-    page_form = next((path for word, path in _FORGES.items() if word in host), None)
-    if page_form is None:
+    template = next((path for word, path in _FORGES.items() if word in host), None)
+    if template is None:
         return None
-    page = page_form.format(branch=quote(branch, safe=""), base=quote(base, safe=""))
+    page = template.format(branch=quote(branch, safe=""), base=quote(base, safe=""))
     if match["scheme"] in ("http", "https"):
         return f"{match['scheme']}://{host}{match['port'] or ''}/{match['path']}/{page}"
     return f"https://{host}/{match['path']}/{page}"
@@ -65,7 +66,7 @@ class BranchTips(NamedTuple):
 
 
 class BranchCleanup(Struct):
-    """The names of removed branches, and the reason for each branch that could not be removed."""
+    """The names of removed branches, and for each branch that is left the reason."""
 
     removed: list[str]
     left: dict[str, str]
@@ -113,11 +114,11 @@ def update_branches(git: Git, tips: Mapping[str, BranchTips]) -> dict[str, str]:
 def remove_merged_branches(
     git: Git, main: str, waiting_skills: Collection[str], upstream: Upstream | None
 ) -> BranchCleanup:
-    """Remove the branches of proposals that the branch `main` has, here and in the remote.
+    """Remove the branches of proposals whose work is in the branch `main`, here and in the remote.
 
-    `waiting_skills` are the proposals without a decision. A merge, a squash or an approval in
-    another clone counts. A branch with edits of reviewers is removed only if the vault has its
-    text.
+    `waiting_skills` are the proposals without a decision. A branch may have been merged, squashed,
+    or approved in another clone. A branch with edits of reviewers is removed only if `main` has
+    its text.
     """
     result, tip = BranchCleanup([], {}), git.tip(main)
     remote = upstream.remote if upstream else None
@@ -140,7 +141,7 @@ def remove_merged_branches(
 def _is_merged(git: Git, commit: str, tip: str, skill: str, *, is_open: bool) -> bool:
     history = git.history
     if history.is_ancestor(commit, tip):
-        # A branch without an approval of its skill was only begun.
+        # A branch without an approval of its skill has no work yet.
         trailers = f"--format=%(trailers:key={TARGET_TRAILER},valueonly)"
         targets = git.text("log", trailers, f"--grep=^{STEP_TRAILER}: approve$", commit)
         return f"skill:{skill}" in targets.split()

@@ -1,7 +1,7 @@
-"""Check that each commit was signed by a person with the right role: `check --against BASE`.
+"""Check that a person with the right role signed each commit, for `check --against BASE`.
 
-The table `roles` of vault.yaml and the keys in `allowed_signers` are read at BASE, so that nobody
-becomes an approver by the checked commits.
+The roles in vault.yaml and the keys in `allowed_signers` are read at BASE, so that nobody becomes
+an approver by the checked commits.
 """
 
 import tempfile
@@ -17,14 +17,14 @@ from skillvault.vault.files.work_tree import policy_of
 from skillvault.vault.git.history import PastCommit, Signature
 from skillvault.vault.git.repository import Git
 
-# The paths that a clone may write if it only records.
+# The paths that a clone without the right to approve may write.
 _RECORDS = ("outcomes/", "recommendations/", "sessions/", "answers/", "skills/learned/")
 
 
 def find_forbidden_commits(git: Git, base: str) -> list[Problem]:
     """Return a problem for each commit since `base` that its signer may not make.
 
-    Without roles at `base`, every commit is allowed. UsageError for an unknown commit.
+    Without roles at `base`, every commit is allowed. Raise UsageError if `base` is unknown.
     """
     commit = git.history.commit_named(base)
     if commit is None:
@@ -38,15 +38,15 @@ def find_forbidden_commits(git: Git, base: str) -> list[Problem]:
         file.write(keys.get(_keys_of(commit), b""))
         file.flush()
         signatures = git.history.signatures([past.sha for past in commits], Path(file.name))
-    for past in commits:
-        is_merge = len(past.parents) > 1
-        paths = _find_decisions(git, past) if is_merge else sorted(past.files)
+    for new_commit in commits:
+        is_merge = len(new_commit.parents) > 1
+        paths = _find_decisions(git, new_commit) if is_merge else sorted(new_commit.files)
         if is_merge and not paths:
             continue
-        if fault := _find_fault(signatures[past.sha], paths, roles):
+        if fault := _find_fault(signatures[new_commit.sha], paths, roles):
             code, sentence = fault
-            message = f"the commit {past.parts[0].subject!r} {sentence}"
-            problems.append(Problem(f".git {past.sha[:10]}", None, code, message))
+            message = f"the commit {new_commit.parts[0].subject!r} {sentence}"
+            problems.append(Problem(f".git {new_commit.sha[:10]}", None, code, message))
     return problems
 
 
@@ -80,9 +80,9 @@ def _find_missing_keys(git: Git) -> Iterator[Problem]:
 
 
 def _find_decisions(git: Git, merge: PastCommit) -> list[str]:
-    """Return the paths of a merge that its author decided.
+    """Return the paths for which the author of a merge chose or wrote a version.
 
-    Any other path was changed in one parent, and the merge has that version.
+    Any other path was changed in one parent only, and the merge has that version.
     """
     diffs = [git.history.diff_trees(parent, merge.sha) for parent in merge.parents]
     paths = sorted({path for diff in diffs for path in diff})
@@ -106,7 +106,7 @@ def _find_decisions(git: Git, merge: PastCommit) -> list[str]:
 def _find_fault(
     signature: Signature, paths: Sequence[str], roles: RolesPolicy
 ) -> tuple[str, str] | None:
-    """Return (code, end of the sentence) of the reason against a commit, or None."""
+    """Return (code, end of the message) if a commit is forbidden, or None."""
     person = signature.signer
     if not signature.is_signed:
         return "unsigned", (

@@ -1,6 +1,6 @@
-"""Fetch the remote's history, merge it into this clone, check the result, and push (`sync`).
+"""Fetch the history of the remote, merge it into this clone, check the result, and push (`sync`).
 
-`sync_tree` computes the merge in memory. The merge is published like any other change, so the
+`sync_tree` computes the merge in memory, and the store publishes it like any other change, so the
 repository is never in the middle of a merge. Nothing is forced, rebased or reset.
 """
 
@@ -32,22 +32,20 @@ from skillvault.vault.git.remote import Upstream, clone_name, upstream_of
 
 STEP = "sync"
 _MAX_ATTEMPTS = 8
-_FIRST_PAUSE = 0.2  # seconds before the second attempt; doubled for each further one
-_MAX_LISTED = 20  # records that a message lists
-
-
+_FIRST_PAUSE = 0.2  # seconds before the second attempt; doubled for each further attempt
+_MAX_LISTED = 20  # paths to list in a commit message
 _Pause = Callable[[float], None]
 
 
 class SyncReport(Struct):
     """The result of a sync.
 
-    `received` and `sent` count commits. `merged` is the commit that joins both histories, `decided`
-    lists the paths that a rule of sync decided in this merge. `claimed` is this clone's name if it
-    became the learner (the one clone that runs the learning steps). `waiting` counts commits that
-    are not pushed because the remote cannot be reached; `away` gives the reason. `undecided` maps a
-    key of vault.yaml to the values that clones set differently. `branches` are the merged branches
-    of proposals, which were removed. If there are `problems`, nothing was published.
+    `received` and `sent` count commits. `merged` is the commit that joins both histories, and
+    `decided` lists the paths that both changed and that a rule decided. `claimed` is the name of
+    this clone if it became the learner (the one clone that runs the learning steps). `waiting`
+    counts commits that are not pushed; `away` says why the remote cannot be reached. `undecided`
+    maps a key of vault.yaml to the values that clones set differently. `branches` has the removed
+    branches of proposals. If there are `problems`, nothing was published.
     """
 
     remote: str
@@ -69,9 +67,9 @@ def sync_clones(
 ) -> SyncReport:
     """Fetch, merge and push; with `take_over` this clone also becomes the learner.
 
-    UncommittedEditError if a path is edited locally, PausedError if the repository is in the middle
-    of a merge or rebase, VaultBusyError if other clones push during each attempt, GitError if the
-    remote refuses.
+    Raise UncommittedEditError if a path is edited locally, PausedError if the repository is in the
+    middle of a merge or rebase, VaultBusyError if other clones push during each attempt, and
+    GitError if the remote refuses the push.
     """
     store.follow()
     policy = store.staging.policy
@@ -82,12 +80,12 @@ def sync_clones(
         raise errors.UsageError("the vault has no remote; run `git remote add origin URL`")
     report = SyncReport(upstream.remote)
     _exchange(_Sync(store, upstream, now, report), take_over, pause)
-    head = store.head()
+    view = store.head()
     if not report.away and not report.problems:
-        proposals = head.skills.names("proposed")
+        proposals = view.skills.names("proposed")
         report.branches = remove_merged_branches(store.git, policy.branch, proposals, upstream)
-    report.learner = head.policy.learner
-    policy_text = head.files.read([layout.VAULT_FILE])[layout.VAULT_FILE].decode()
+    report.learner = view.policy.learner
+    policy_text = view.files.read([layout.VAULT_FILE])[layout.VAULT_FILE].decode()
     report.undecided = read_undecided(policy_text)
     report.waiting = upstream.count_unpushed(store.tip())
     return report
@@ -152,7 +150,7 @@ def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
 
 
 def _should_claim(sync: _Sync, remote_tip: str | None, *, take_over: bool) -> bool:
-    """Return True if this clone should become the learner: on request, or without a learner."""
+    """Return True if this clone should become the learner: on request, or if there is none."""
     store = sync.store
     entries = store.git.entries(remote_tip, [layout.VAULT_FILE]) if remote_tip else {}
     contents = store.git.blobs(entry.id for entry in entries.values())
@@ -163,9 +161,10 @@ def _should_claim(sync: _Sync, remote_tip: str | None, *, take_over: bool) -> bo
 
 
 def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
-    """Push a commit that makes this clone the learner; None if another clone pushed first.
+    """Push a commit that makes this clone the learner, and return the commit.
 
-    No branch contains the commit until the remote accepts it.
+    Return None if another clone pushed first. No branch contains the commit until the remote
+    accepts it.
     """
     git = sync.store.git
     name, parent = clone_name(git), remote_tip or sync.store.tip()
@@ -197,7 +196,7 @@ def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
 
 
 def _receive(sync: _Sync, remote_tip: str | None) -> None:
-    """Merge the remote's commit; publish nothing if the merge causes a new problem."""
+    """Merge the commit of the remote; publish nothing if the merge causes a new problem."""
     store, report, history = sync.store, sync.report, sync.store.git.history
     store.follow()
     tip = store.staging.commit
@@ -223,7 +222,7 @@ def _receive(sync: _Sync, remote_tip: str | None) -> None:
 def _find_new_problems(
     store: Store, entries: Mapping[str, Entry | None], remote_tip: str
 ) -> list[Problem]:
-    """Find the problems of the merged tree that neither history has."""
+    """Return the problems of the merged tree that neither history has."""
     local_files = dict(store.staging.files.items())
     merged_files = {path: blob for path, blob in local_files.items() if path not in entries}
     merged_files |= {path: entry.id for path, entry in entries.items() if entry}
@@ -245,7 +244,7 @@ def _find_problems(
     entries: Mapping[str, Entry | None],
     local_files: Mapping[str, str],
 ) -> list[Problem]:
-    """Find the problems at the changed paths, and at other paths of the same records."""
+    """Return the problems at the changed paths, and at other paths of the same records."""
     head = store.head()
     view = WorkTreeView(blobs, store.git.blobs, head.records.by_blob)
     removed_refs = {_ref(path) for path in (*local_files, *entries) if path not in blobs}

@@ -1,7 +1,7 @@
 """Merge the trees of two histories in memory, for `sync`.
 
-The rules of `learning.sync` decide each path that both clones changed. A skill is decided as a
-whole, because changes of two files may contradict each other.
+The rules in `learning/sync/` decide each path that both clones changed; change a decision there. A
+skill is decided as a whole, because changes of two files may contradict each other.
 """
 
 import re
@@ -30,8 +30,8 @@ _MERGE_ADVICE = "merge it by hand with `git pull --no-rebase`"
 class MergedTree(Struct):
     """The changes of the local tree by path; a removed file has the entry None.
 
-    `decided` lists the paths and skills that a rule decided, `problems` the conflicts that no rule
-    can decide.
+    `decided` lists the paths and skills that a rule decided. `problems` has the conflicts that no
+    rule can decide.
     """
 
     entries: dict[str, Entry | None] = field(default_factory=dict)
@@ -57,8 +57,8 @@ class _Histories:
             git.history.diff_trees(self.root, root, submodules=True) for root in self.roots[1:]
         ]
 
-    def content(self, entry: Entry | None) -> bytes | None:
-        """Return the bytes of an entry."""
+    def read_content(self, entry: Entry | None) -> bytes | None:
+        """Return the content of an entry, or None without an entry."""
         return self.git.blobs([entry.id])[entry.id] if entry else None
 
     @cached_property
@@ -77,7 +77,7 @@ class _Histories:
 
 
 def merge_trees(git: Git, local_tip: str, remote_tip: str) -> MergedTree:
-    """Merge both histories into one tree; UsageError if they have no commit in common."""
+    """Merge two histories into one tree; raise UsageError if they have no commit in common."""
     histories = _Histories(git, local_tip, remote_tip)
     tree = MergedTree()
     local_changes, remote_changes = histories.changes
@@ -114,8 +114,8 @@ def _merge_bases(git: Git, bases: Sequence[str]) -> str:
 
 
 def _skill_name(path: str) -> str | None:
-    unit = _SKILL_PATH.match(path)
-    return unit["name"] if unit else None
+    match = _SKILL_PATH.match(path)
+    return match["name"] if match else None
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────
@@ -142,8 +142,8 @@ def _decide_file(histories: _Histories, path: str, tree: MergedTree) -> None:
 def _merge_file(
     histories: _Histories, kind: str | None, versions: Sequence[Entry | None]
 ) -> bytes | None:
-    """Merge the base, local and remote version of a file; BadInputError if no rule applies."""
-    base, local_text, remote_text = (histories.content(entry) for entry in versions)
+    """Merge the base, local and remote version of a file; raise BadInputError without a rule."""
+    base, local_text, remote_text = (histories.read_content(entry) for entry in versions)
     if kind == LINKS:
         return rule_of(kind)(Versions(base, local_text or b"", remote_text or b"")) or None
     if local_text is not None and remote_text is not None:
@@ -203,11 +203,11 @@ def _read_versions(
 
 
 def _read_version(histories: _Histories, files: Mapping[str, Entry]) -> ShelvedSkill | None:
-    """Return a skill with its folder; copies in two folders are merged like two clones."""
+    """Return a skill with its folder; merge copies in two folders like two clones."""
     shelves: dict[str, dict[str, bytes]] = {}
     for path, entry in files.items():
         shelf, _, file = path.split("/", 2)
-        shelves.setdefault(shelf, {})[file] = histories.content(entry) or b""
+        shelves.setdefault(shelf, {})[file] = histories.read_content(entry) or b""
     skill: ShelvedSkill | None = None
     for shelf, contents in shelves.items():
         copy = ShelvedSkill(shelf, contents)
@@ -221,7 +221,7 @@ def _entries_of(
     merged_skill: ShelvedSkill | None,
     file_versions: Sequence[Mapping[str, Entry]],
 ) -> dict[str, Entry | None]:
-    """Return the changes of the local tree that write the merged skill."""
+    """Return the entries of the merged skill that differ from the local tree."""
     entries: dict[str, Entry | None] = dict.fromkeys(file_versions[1])
     executable_files = {
         path.split("/", 2)[2]
@@ -240,10 +240,7 @@ def _entries_of(
 
 
 def _supersede_facts(histories: _Histories, tree: MergedTree) -> None:
-    """Keep one fact of each evaluation from which both clones made facts.
-
-    The fact that stays supersedes the others.
-    """
+    """Let one fact supersede the others if both clones made facts from one evaluation."""
     new_facts = [_find_new_facts(histories, side) for side in histories.changes]
     if not all(new_facts) or new_facts[0] == new_facts[1]:
         return
@@ -253,20 +250,20 @@ def _supersede_facts(histories: _Histories, tree: MergedTree) -> None:
     facts = {ref.id: path for path in files if (ref := layout.ref_of(path)) and ref.kind == "fact"}
     evaluations = {layout.links_path(path): path for path in files}
     for list_path in sorted({path for path, _ in new_facts[0] | new_facts[1]} & files.keys()):
-        names = sorted(_promoted_facts(histories, list_path, files[list_path]) & facts.keys())
-        facts_by_name = {name: histories.content(files[facts[name]]) or b"" for name in names}
+        ids = sorted(_promoted_facts(histories, list_path, files[list_path]) & facts.keys())
+        texts = {key: histories.read_content(files[facts[key]]) or b"" for key in ids}
         path = evaluations.get(list_path, "")
-        record = parse_record(path, histories.content(files[path]) or b"") if path else None
+        record = parse_record(path, histories.read_content(files[path]) or b"") if path else None
         insight = (record.key_insight or "") if isinstance(record, Evaluation) else ""
-        for name, content in supersede_facts(facts_by_name, insight).items():
-            path = facts[name]
+        for key, content in supersede_facts(texts, insight).items():
+            path = facts[key]
             tree.entries[path] = Entry(files[path].mode, git.objects.write_blob(content))
 
 
 def _find_new_facts(
     histories: _Histories, changes: Mapping[str, Entry | None]
 ) -> set[tuple[str, str]]:
-    """Return (list of an evaluation's links, fact made from the evaluation) of each new fact."""
+    """Return (path of the links of an evaluation, id) for each fact that is new in `changes`."""
     owners = {path: layout.links_owner(path) for path in changes}
     list_paths = [path for path, owner in owners.items() if owner and owner.kind == "evaluation"]
     base = histories.git.objects.entries(histories.root, list_paths)
@@ -279,7 +276,7 @@ def _find_new_facts(
 
 
 def _promoted_facts(histories: _Histories, path: str, entry: Entry | None) -> set[str]:
-    """Return the facts made from an evaluation, according to its list of links."""
-    link_list = parse_record(path, histories.content(entry) or b"")
+    """Return the facts to which a list of an evaluation's links leads."""
+    link_list = parse_record(path, histories.read_content(entry) or b"")
     links = link_list.links if isinstance(link_list, LinkList) else ()
     return {link.target.id for link in links if link.type == "promoted"}

@@ -1,7 +1,8 @@
-"""Check the figures of a model's reply against the record that the model was shown.
+"""Check the figures in a model's reply against the record that the model was shown.
 
-Every claim needs support by a stated figure or by a count. A figure that advice sets (a stop at
-10 %) or that belongs to a name (HTTP 404) is not a claim, unless it counts outcomes.
+`replies` calls `find_unsupported` for each text. A claim must repeat a figure of the record or
+follow from a count. A figure that advice sets (a stop at 10 %) or that belongs to a name (HTTP 404)
+is no claim, unless it counts outcomes. Add cue words to `figures.txt`.
 """
 
 import json
@@ -32,9 +33,9 @@ class RecordFigures:
         self._text = _TIME.sub(" ", text)
 
     def without_other_facts(self, fact_id: str) -> "RecordFigures":
-        """Return the record with one of its facts; a record that was cut stays as it is.
+        """Return the record without all facts but one, because they are about other outcomes.
 
-        The figures of the other facts are about other outcomes.
+        A record that was cut off cannot be parsed and stays as it is.
         """
         try:
             material = json.loads(self.text.partition("\n")[2].rpartition("\n")[0])
@@ -95,7 +96,7 @@ def _unsupported_figures(sentence: str, record: RecordFigures, *, advice: bool) 
 
 
 def _is_instruction(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
-    """Return True for a figure that an instruction sets: "run it 200 times before you merge"."""
+    """Return True if an instruction sets a figure: "run it 200 times before you merge"."""
     clause = _CLAUSE.split(sentence[: match.start()])[-1]
     purpose = _CUES["purpose"].split(_CUES["counted"].sub("", sentence[match.end() :], count=1))[0]
     instruction = _CUES["imperative"].sub("", clause)
@@ -136,7 +137,7 @@ def _to_number(figure: str) -> float:
 
 
 def _is_rounded(figure: str, value: float) -> bool:
-    """Return True if a figure is this value, rounded to the figure's decimals."""
+    """Return True if a figure is `value`, rounded to the decimals of the figure."""
     decimals = len(figure.partition(".")[2])
     tolerance = 0.5 * 10**-decimals if value % 1 else 0.0
     return abs(_to_number(figure) - abs(value)) <= tolerance + 1e-9

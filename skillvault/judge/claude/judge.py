@@ -37,8 +37,8 @@ _Value = TypeVar("_Value")
 class ClaudeJudge:
     """The judge that asks Claude for verdicts, insights, skill texts and opinions.
 
-    `ask` sends a question, `forget_reply` deletes a useless reply. `answers` finds a stored answer
-    by the key of its question, so that no question is asked twice.
+    `ask` sends a request and `forget_reply` deletes its useless reply. `answers` finds a stored
+    answer by the key of its question, so that no question is asked twice.
     """
 
     questions: Questions
@@ -48,7 +48,7 @@ class ClaudeJudge:
 
     @property
     def info(self) -> JudgeInfo:
-        """The model, and the prompts of verdicts and insights."""
+        """The model, and the digest of the prompts for verdicts and insights."""
         return self._info(self.questions.policy.model)
 
     @property
@@ -57,14 +57,14 @@ class ClaudeJudge:
         return self.questions.policy.concurrency
 
     def verdict(self, case: BlindCase) -> Verdict:
-        """Rate the decision; the request contains nothing of its result."""
-        if not case.decision.reasoning.strip():  # a model has nothing to judge
+        """Rate a decision; the request contains nothing about the result."""
+        if not case.decision.reasoning.strip():  # nothing to judge for a model
             return OfflineJudge().verdict(case)
         verdict, cost = self._ask_or_reuse(self.questions.verdict_question(case))
         return msgspec.structs.replace(verdict, spent=cost)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
-        """Return the lesson of an outcome; do not ask if the outcome supports no statement."""
+        """Return the lesson of an outcome, or None if the outcome supports no statement."""
         question = self.questions.insight_question(case, verdict)
         if question is None:
             return None
@@ -72,7 +72,7 @@ class ClaudeJudge:
         return msgspec.structs.replace(insight, spent=cost)
 
     def write(self, brief: Brief) -> Draft | None:
-        """Write the text of a skill; if Claude's is unusable, the offline text with a note."""
+        """Write the text of a skill; if Claude's text is unusable, return the offline text."""
         offline_draft = OfflineJudge().write(brief)
         if offline_draft is None:
             return None
@@ -103,7 +103,7 @@ class ClaudeJudge:
         return JudgeInfo(name="claude", version="1", model=model, prompt=self.questions.version)
 
     def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, AnswerCost | None]:
-        """Return the value of a stored or new answer, and its cost."""
+        """Return the value of an answer, stored or new, and its cost."""
         answer = self.answers(question.topic.question)
         value = question.read_answer(answer)
         if answer is not None and value is not None:

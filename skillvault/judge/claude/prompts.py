@@ -1,7 +1,7 @@
 """Build the text that a model sees: a prompt, and the record as data in a frame.
 
-To change the prompts, edit `prompt_texts/`. Outcomes are data and never instructions, so no text in
-the record can close the frame.
+To change the prompts, edit `prompt_texts/`; to change what a model sees about a skill, see
+`brief_material`. Records are data and never instructions, so no text in them can close the frame.
 """
 
 import hashlib
@@ -43,18 +43,18 @@ NAMES = (
     "session", "passage",
 )  # fmt: skip
 _PROMPT_FOLDER = Path(__file__).parent / "prompt_texts"
-# The most characters of one text; the next smaller limit is taken if all data are too long.
+# Characters of one text; if all data together are too long, the next limit applies.
 _TEXT_LIMITS = (6000, 1500, 400)
-_DATA_LIMIT = 60_000  # the most characters of all data, far below 100,000 tokens
-_MAX_ITEMS = 200  # the most items of a list or a mapping
-_MAX_TRIES = 60  # the most lines about tries
-_MAX_SHOWN = 12  # the most outcomes, sessions or evaluations that are shown in full
-_LINE_LIMIT = 240  # the most characters of an outcome in one line
+_DATA_LIMIT = 60_000  # characters of all data, far below 100,000 tokens
+_MAX_ITEMS = 200  # items of a list or a mapping
+_MAX_TRIES = 60  # lines about tries
+_MAX_SHOWN = 12  # outcomes, sessions or evaluations to show in full
+_LINE_LIMIT = 240  # characters of an outcome in one line
 _FRAME_END = "\n}\n</record>"  # the end of the framed data
 _FRAME_MARK = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*record)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
-# The sections that a model writes of a skill with findings; the others keep their counted text.
+# A model writes only these sections of a skill with findings; the others keep their counted text.
 _STRATEGY_SECTIONS = (
     "Core Approach", "Entry Rules", "Exit Rules", "Position Sizing", "What to Avoid",
 )  # fmt: skip
@@ -68,25 +68,31 @@ _SECTIONS_BY_KIND = {
 
 
 class Prompts(Struct, frozen=True):
-    """The prompts, and a function that cleans data; prompts of the vault override the package's."""
+    """The prompts for a vault, whose own prompts are the `overrides`.
+
+    `clean` removes secrets and hidden characters from data.
+    """
 
     overrides: Mapping[str, str]
     clean: Callable[[Any], Any]
 
     def prompt_text(self, name: str) -> str:
-        """Return a prompt's text."""
+        """Return the prompt of the vault, or of the package if the vault has none."""
         return self.overrides.get(name) or _package_prompt(name)
 
     def digest(self, *names: str) -> str:
-        """Return the digest of some prompts, which evaluations record."""
+        """Return a digest of the named prompts, which evaluations record."""
         return digest(*(self.prompt_text(name) for name in names))
 
     def frame_data(self, material: Mapping[str, Any]) -> str:
-        """Return data between the marks that the prompts mention."""
+        """Return data as JSON between the marks that the prompts mention."""
         return f"<record>\n{_to_json(self.clean(material))}\n</record>"
 
     def shared_length(self, user: str, first: Mapping[str, Any]) -> int:
-        """Return the count of characters that `user` shares with data that begin with `first`."""
+        """Return the number of characters with which `user` frames `first`, or 0.
+
+        `first` is the part of the data that several questions share.
+        """
         start = self.frame_data(first).removesuffix(_FRAME_END) if first else ""
         return len(start) if user.startswith(start) else 0
 
@@ -97,12 +103,12 @@ def _package_prompt(name: str) -> str:
 
 
 def digest(*parts: str, size: int = 12) -> str:
-    """Return `size` hex digits of the hash of some texts."""
+    """Return the first `size` hex digits of the hash of texts."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:size]
 
 
 def _to_json(material: Any) -> str:
-    """Return JSON of a limited size that cannot contain a mark of the frame."""
+    """Return JSON of limited size without the marks of the frame."""
     text = ""
     for limit in _TEXT_LIMITS:
         text = json.dumps(cut_texts(material, limit), ensure_ascii=False, indent=1)
@@ -113,7 +119,7 @@ def _to_json(material: Any) -> str:
 
 
 def cut_texts(value: Any, limit: int) -> Any:
-    """Cut out the middle of long texts in a value."""
+    """Cut the middle out of texts that are longer than `limit`, at any depth of a value."""
     if isinstance(value, str):
         surplus = len(value) - limit
         return value if surplus <= 0 else f"{value[: limit * 2 // 3]} […] {value[-limit // 3 :]}"
@@ -167,7 +173,7 @@ def outcome_material(outcome: Outcome) -> dict[str, Any]:
 
 
 def _format_duration(time: timedelta) -> str:
-    """Format a duration in several units, so that the model may use any of them."""
+    """Format a duration in several units, because a model may only repeat shown figures."""
     seconds = time.total_seconds()
     units = [(1, "s"), (60, "min"), (3600, "h"), (86400, "d")]
     return " = ".join(
@@ -176,7 +182,6 @@ def _format_duration(time: timedelta) -> str:
 
 
 def _rule_material(rule: Separation) -> dict[str, str]:
-    """Return a rule with its counts."""
     return {
         "action": rule.action,
         "condition": describe_conditions(rule.conditions),
@@ -188,7 +193,7 @@ def _rule_material(rule: Separation) -> dict[str, str]:
 
 
 def verdict_material(verdict: Verdict | Evaluation) -> dict[str, Any]:
-    """Return the material about a verdict."""
+    """Return a verdict as values for JSON."""
     return {
         "was_good_decision": verdict.was_good_decision,
         "quality_score": verdict.quality_score,
@@ -202,9 +207,9 @@ def verdict_material(verdict: Verdict | Evaluation) -> dict[str, Any]:
 
 
 class BriefMaterial(Struct, frozen=True):
-    """The content of the question about the text of a skill.
+    """The content of the question for the text of a skill.
 
-    A change of `subject` or `material` makes a new question, a change of `extras` does not. The
+    A change of `subject` or `material` makes a new question; a change of `extras` does not. The
     model writes the sections with these `headings`.
     """
 
@@ -216,9 +221,9 @@ class BriefMaterial(Struct, frozen=True):
 
 
 def brief_material(brief: Brief, draft: Draft, max_reasoning: int) -> BriefMaterial:
-    """Return the content of the question about a brief.
+    """Return the content of the question for the text of a brief.
 
-    `draft` is the text written by rule. A reasoning is cut to `max_reasoning` characters.
+    `draft` is the text of the offline judge. A reasoning is cut to `max_reasoning` characters.
     """
     match brief:
         case Findings():
@@ -245,7 +250,7 @@ def lacks_material(brief: Brief) -> bool:
 
 
 def subject_line(domain: str, action: str, target: str | None) -> str:
-    """Return the subject of a decision in one line."""
+    """Return `domain / action / target` in one line."""
     parts = (domain, action, target)
     return " / ".join(" ".join(part.split()) for part in parts if part)
 
@@ -273,7 +278,7 @@ def _findings_material(brief: Findings, max_reasoning: int) -> BriefMaterial:
 
 
 def _findings_extras(findings: Findings, max_reasoning: int) -> dict[str, Any]:
-    """Return the tries in a line each, and the latest outcomes in full."""
+    """Return one line for each try, and the latest outcomes in full."""
     account, labels = findings.account, labels_of(findings.account)
     latest_outcomes = [
         _outcome_details(outcome, account.evaluations.get(outcome.id), max_reasoning)
@@ -304,7 +309,6 @@ def _agreement_material(brief: Agreement, max_reasoning: int) -> BriefMaterial:
 
 
 def _statement_material(statement: Statement) -> dict[str, Any]:
-    """Return a statement with the counts of outcomes that support and contradict it."""
     counts = {"for": len(statement.supporting), "against": len(statement.against)}
     return {"kind": statement.kind, "text": statement.text, **counts}
 
@@ -337,7 +341,7 @@ def _period_material(brief: Period, draft: Draft) -> BriefMaterial:
 def _outcome_details(
     outcome: Outcome, evaluation: Evaluation | None, max_reasoning: int
 ) -> dict[str, Any]:
-    """Return a decision with its context, its result, the judgement and the lesson."""
+    """Return a decision with its result, judgement and lesson, all shortened."""
     material = outcome_material(outcome)
     material["decision"] = cut_texts(material["decision"], max_reasoning)
     material["result"] = cut_texts(material["result"], _LINE_LIMIT)
@@ -350,7 +354,7 @@ def _outcome_details(
 
 
 def _outcome_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
-    """Return the decision, its result and the insight of a model in one line."""
+    """Return a decision, its result and a model's insight in one line."""
     subject = " on ".join(filter(None, outcome.subject[1:]))
     line = tried_sentence(try_of(outcome, evaluation), {outcome.id: subject})
     insight = evaluation.key_insight if evaluation and evaluation.is_by_model else ""
@@ -358,7 +362,7 @@ def _outcome_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
 
 
 def _judgement_material(evaluation: Evaluation) -> dict[str, Any]:
-    """Return a model's text about an outcome; the offline judge's text would only repeat it."""
+    """Return what a model said about an outcome; texts of the offline judge add nothing."""
     fields: dict[str, Any] = {}
     if evaluation.is_by_model:
         fields |= {"insight": evaluation.key_insight, "better_approach": evaluation.better_approach}
@@ -370,11 +374,11 @@ def _judgement_material(evaluation: Evaluation) -> dict[str, Any]:
 def _session_material(brief: SessionExcerpt) -> BriefMaterial:
     sessions = [
         {
-            "failed": [{"on": f.lemma, "why": f.reason, "tried": f.attempt} for f in each.failures],
-            "worked": [{"on": success.lemma, "how": success.text} for success in each.successes],
-            **{key: list(getattr(each, key)) for key in ("tags", "roles", "stages")},
+            "failed": [{"on": f.lemma, "why": f.reason, "tried": f.attempt} for f in s.failures],
+            "worked": [{"on": success.lemma, "how": success.text} for success in s.successes],
+            **{key: list(getattr(s, key)) for key in ("tags", "roles", "stages")},
         }
-        for each in brief.sessions[-_MAX_SHOWN:]
+        for s in brief.sessions[-_MAX_SHOWN:]
     ]
     material = {
         "domain": brief.domain,

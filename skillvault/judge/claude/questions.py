@@ -1,6 +1,7 @@
 """Build the questions to a judge, each with its request and the check of its reply.
 
-Claude and an agent get the same questions. This module sends no question.
+Claude and an agent get the same questions; `judge.py` and `loop/judging/` send them. To ask a new
+kind of question, add a method to `Questions`, a reply to `replies` and a prompt to `prompt_texts/`.
 """
 
 import json
@@ -35,15 +36,15 @@ from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, JudgeInfo, Outcome, Skill
 
 _Value = TypeVar("_Value")
-_ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `final: bool`
-_DOMAIN_KEYS = ("sections", "facts")  # keys that come first, equal in all records of a domain
+_ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, RecordFigures and `final: bool`
+_DOMAIN_KEYS = ("sections", "facts")  # come first, because all questions of a domain share them
 
 
 class JudgeRequest(Struct, frozen=True, kw_only=True):
-    """A request to the model; its reply is stored under `key`, which survives a crash.
+    """A request to the model, whose reply is stored under `key`.
 
     The first `shared` characters of `user` are the same for all questions of a kind and domain.
-    `max_tokens` limits the reply instead of the policy. `refused` is an unusable reply to the same
+    `max_tokens` replaces the limit of the policy. `refused` is an unusable reply to the same
     request, with the complaint about it.
     """
 
@@ -58,22 +59,22 @@ class JudgeRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """The bytes of the request without the schema."""
+        """The number of bytes of the request without the schema."""
         texts = (self.system, self.user, *(self.refused or ()))
         return sum(len(text.encode()) for text in texts)
 
     def limit(self, policy: JudgePolicy) -> int:
-        """Return the most tokens of the reply."""
+        """Return the highest number of tokens of the reply."""
         return self.max_tokens or policy.max_tokens
 
 
 @dataclass(frozen=True)
 class Question(Generic[_Value]):
-    """A question: its topic, its request, the check of its reply, and the value of the reply.
+    """A question, the check of its reply, and the conversion of the reply to a value.
 
-    `check` takes a reply and the shown figures. It returns the part to store, or raises
-    UnusableError with every reason. `value` takes only the stored part, so all clones get the same
-    value.
+    `check` takes a reply and the figures of the record. It returns the reply to store, or raises
+    UnusableError with every reason. `value` converts only the stored reply, so that all clones get
+    the same value.
     """
 
     topic: QuestionTopic
@@ -85,13 +86,13 @@ class Question(Generic[_Value]):
 
     @cached_property
     def request(self) -> JudgeRequest:
-        """The request that is sent."""
+        """The request for this question, built on first use."""
         return self.make_request()
 
     def accept(self, reply: replies.PricedReply, *, final: bool = False) -> dict[str, Any]:
-        """Return the part of a reply to store; UnusableError with every reason.
+        """Check a reply and return what to store; raise UnusableError with every reason.
 
-        From the `final` reply, unsupported parts are removed instead.
+        Remove unsupported parts from a `final` reply instead of refusing it.
         """
         record = RecordFigures(self.request.user)
         checked_reply = self.check(replies.parse_reply(reply, self.shape), record, final=final)
@@ -99,7 +100,7 @@ class Question(Generic[_Value]):
         return stored_reply
 
     def value_of(self, reply: Mapping[str, Any]) -> _Value:
-        """Return the value of an accepted reply; NoAnswerError for a reply of another shape."""
+        """Return the value of an accepted reply; raise NoAnswerError if it has another shape."""
         try:
             return self.value(msgspec.convert(reply, self.shape))
         except (msgspec.ValidationError, replies.UnusableError) as error:
@@ -108,11 +109,11 @@ class Question(Generic[_Value]):
             ) from None
 
     def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> AcceptedAnswer:
-        """Return an accepted reply in the form that is stored."""
+        """Return the answer that stores an accepted reply of a judge."""
         return AcceptedAnswer(topic=self.topic, reply=dict(reply), judge=judge)
 
     def read_answer(self, answer: Answer | None) -> _Value | None:
-        """Return the value of a stored answer, with its author; None if it cannot be read."""
+        """Return the value of a stored answer, or None without an answer that can be read."""
         if answer is None:
             return None
         try:
@@ -123,16 +124,16 @@ class Question(Generic[_Value]):
 
 
 def with_answer(value: _Value, answer: AcceptedAnswer) -> _Value:
-    """Return a verdict, an insight or a text together with its answer."""
+    """Attach an answer to the verdict, insight or text that was read from it."""
     assert isinstance(value, Verdict | InsightText | Draft)
     return msgspec.structs.replace(value, answer=answer)
 
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions of a judge, by the prompts and the policy of a vault.
+    """The questions of a judge, with the prompts and the policy of a vault.
 
-    `calibrate` returns the record of the judge's latest verdicts in a domain.
+    `calibrate` returns how right the judge's latest verdicts in a domain were, as material.
     """
 
     policy: JudgePolicy
@@ -142,11 +143,11 @@ class Questions:
 
     @property
     def version(self) -> str:
-        """The version of the prompts for evaluations."""
+        """The digest of the prompts for evaluations."""
         return self.prompts.digest("verdict", "insight")
 
     def verdict_question(self, case: BlindCase) -> Question[Verdict]:
-        """Ask how good the decision was; the question contains nothing of its result."""
+        """Return the question how good a decision was; it contains nothing about the result."""
         material = prompting.decision_material(case)
         subject = prompting.subject_line(case.domain, case.decision.action, case.decision.target)
         topic = QuestionTopic("verdict", subject, _material_digest(material))
@@ -159,7 +160,7 @@ class Questions:
         return self._question(topic, with_calibration, reply_reader)
 
     def insight_question(self, case: Case, verdict: Verdict | None) -> Question[InsightText] | None:
-        """Ask for the lesson of the outcome; None if the outcome supports no statement."""
+        """Return the question for the lesson of an outcome, or None if there is no lesson."""
         if insight_text(case) is None:
             return None
         insights = [
@@ -167,7 +168,7 @@ class Questions:
             for i in case.insights
         ]
         failures = [prompting.outcome_material(failure) for failure in case.failures]
-        # The part that questions of one domain and subject share comes first.
+        # What questions of one domain and subject share comes first.
         shared = {"facts": dict(case.facts), "earlier": list(case.earlier), "failures": failures}
         material = {key: value for key, value in shared.items() if value}
         material |= prompting.outcome_material(case.outcome)
@@ -184,7 +185,7 @@ class Questions:
     def opinion_question(
         self, outcome: Outcome, skills: Sequence[Skill], model: str
     ) -> Question[Opinion]:
-        """Ask for an opinion on a decision before it is carried out."""
+        """Return the question for an opinion on a decision before it is carried out."""
         decision = prompting.decision_material(blind_case(outcome))
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
         topic = QuestionTopic("advice", model, _material_digest(material))
@@ -192,7 +193,7 @@ class Questions:
         return self._question(topic, material, reply_reader, model=model)
 
     def text_question(self, brief: Brief, offline_draft: Draft) -> Question[Draft]:
-        """Ask for the text of a skill, with the offline text as the fallback."""
+        """Return the question for the text of a skill, with the offline text as the fallback."""
         content = prompting.brief_material(brief, offline_draft, self.policy.reasoning_characters)
         digest = _material_digest(content.material)
         topic = QuestionTopic(content.prompt, content.subject, digest)
@@ -246,6 +247,6 @@ class Questions:
 
 
 def _material_digest(material: Mapping[str, Any]) -> str:
-    """Return sixteen hex digits for a material, independent of the order of its keys."""
+    """Return sixteen hex digits of a material's hash, whatever the order of its keys is."""
     text = json.dumps(material, ensure_ascii=False, sort_keys=True, default=str)
     return prompting.digest(text, size=16)

@@ -1,6 +1,7 @@
 """Check a model's replies, and convert them to verdicts, insights, opinions and drafts.
 
-An unusable reply raises UnusableError with the reason, which the model gets once.
+Each kind of reply has a shape (`…Reply`), a check and a conversion, which `questions` combines. A
+check raises UnusableError with every reason, so that the model can try again once.
 """
 
 import re
@@ -35,10 +36,10 @@ _MAX_TITLE, _MAX_DESCRIPTION, _MAX_SECTION = 70, 400, 4000  # characters
 _USE_WORD = re.compile(r"use\b", re.IGNORECASE)
 _MAX_SENTENCE, _MAX_INSIGHT, _MAX_SENTENCES = 300, 500, 4
 _SUPPOSED = "Supposed: "
-_SLUG_WORDS = 4  # words of a fact's name
-_VERBATIM = re.compile(r"`([^`]+)`|https?://\S+|\S*\d\S*")  # what no rewording may change
+_SLUG_WORDS = 4  # words in the name of a fact
+_VERBATIM = re.compile(r"`([^`]+)`|https?://\S+|\S*\d\S*")  # parts that must not be reworded
 _PUNCTUATION = ".,;:!?()[]\"'`*_"
-_MIN_LIKENESS = 0.3  # an insight with more likeness may be confused with a fact
+_MIN_LIKENESS = 0.3  # an insight that is more alike may be confused with a fact
 _Shape = TypeVar("_Shape", bound=Struct)
 
 
@@ -55,7 +56,7 @@ class PricedReply(Struct, frozen=True, kw_only=True):
 
 
 class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """A verdict of the model; a rule decides whether its quality is a good decision."""
+    """A verdict of the model; whether the decision was good follows from the quality."""
 
     quality_score: float
     strengths: list[str]
@@ -66,8 +67,8 @@ class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
 class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
     """An insight of the model; replies of earlier versions have only the first four fields.
 
-    `fact` is the id of a repeated or contradicted fact, `evidence` a quote of the record. `unlike`
-    is added by the check: shown facts with words similar to a new insight.
+    `fact` is the id of a repeated or contradicted fact, and `evidence` a quote of the record. The
+    check adds `unlike`: the shown facts that look similar, though the model calls its insight new.
     """
 
     key_insight: str
@@ -93,7 +94,7 @@ class OpinionReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def schema(shape: type[Struct]) -> dict[str, Any]:
-    """Return a shape's schema for structured outputs: one object, all keys required."""
+    """Return the JSON schema of a shape for structured outputs, which need all keys required."""
     (reference,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     name = reference["$ref"].rpartition("/")[2]
     objects = {key: _simplify_schema(part) for key, part in parts.items()}
@@ -101,7 +102,7 @@ def schema(shape: type[Struct]) -> dict[str, Any]:
 
 
 def _simplify_schema(part: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object with all keys required; an optional key becomes a text."""
+    """Make all keys of an object's schema required; an optional key becomes a string."""
     properties: dict[str, Any] = {}
     for name, key_schema in part["properties"].items():
         values = {key: value for key, value in key_schema.items() if key != "default"}
@@ -113,7 +114,7 @@ def _simplify_schema(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_reply(reply: PricedReply, shape: type[_Shape]) -> _Shape:
-    """Parse a reply as its shape; UnusableError if it is cut off, refused or malformed."""
+    """Parse a reply; raise UnusableError if it is cut off, refused or malformed."""
     if reply.stop == "refusal":
         raise UnusableError("the reply was refused")
     if reply.stop in ("max_tokens", "model_context_window_exceeded"):
@@ -127,12 +128,12 @@ def parse_reply(reply: PricedReply, shape: type[_Shape]) -> _Shape:
 
 
 def check_verdict(reply: VerdictReply, _record: RecordFigures, *, final: bool) -> VerdictReply:  # noqa: ARG001
-    """Return the reply; the figures of a verdict are not checked."""
+    """Return the reply as it is: the figures of a verdict are not checked."""
     return reply
 
 
 def verdict_of(reply: VerdictReply) -> Verdict:
-    """Convert a reply to a verdict; the quality decides if the decision was good."""
+    """Convert a reply to a verdict; a decision of quality GOOD or more was good."""
     quality = _clamp(reply.quality_score)
     return Verdict(
         was_good_decision=quality >= GOOD,
@@ -152,10 +153,10 @@ class InsightReader(NamedTuple):
     def check_figures(
         self, reply: InsightReply, record: RecordFigures, *, final: bool
     ) -> InsightReply:
-        """Return the reply; UnusableError with every reason.
+        """Return the reply to store; raise UnusableError with every reason.
 
-        The figures of a fact support an insight that names the fact. In the `final` reply,
-        sentences with unsupported figures are removed instead.
+        The figures of a fact support only an insight that names the fact. Remove sentences with
+        unsupported figures from a `final` reply instead of refusing it.
         """
         record = record.without_other_facts(reply.fact)
         advice_figures = find_unsupported(reply.better_approach, record, advice=True)
@@ -173,7 +174,7 @@ class InsightReader(NamedTuple):
         return replace(reply, unlike=self._similar_facts(reply))
 
     def insight_text(self, reply: InsightReply) -> InsightText:
-        """Return the insight of a reply, marked as supposed if the outcome does not support it."""
+        """Convert a reply to an insight, marked as supposed if the outcome does not support it."""
         is_quoted = reply.evidence is None or self.outcome.contains_quote(reply.evidence)
         is_supported = reply.observed and is_quoted
         prefix = "" if is_supported or not reply.key_insight.strip() else _SUPPOSED
@@ -191,7 +192,7 @@ class InsightReader(NamedTuple):
         )
 
     def _similar_facts(self, reply: InsightReply) -> list[str]:
-        """Return the shown facts with words similar to the words of a new insight."""
+        """Return the shown facts whose words are similar to a new insight."""
         if reply.relation != "new":
             return []
         insight = normal_form(reply.key_insight)
@@ -203,9 +204,9 @@ class InsightReader(NamedTuple):
 
 
 def check_opinion(reply: OpinionReply, record: RecordFigures, *, final: bool) -> OpinionReply:
-    """Return the reply; UnusableError if it claims figures that the record does not support.
+    """Return the reply to store; raise UnusableError if it claims unsupported figures.
 
-    In the `final` reply, the sentences with such claims are removed instead.
+    Remove sentences with such claims from a `final` reply instead of refusing it.
     """
     if final:
         return replace(
@@ -220,7 +221,7 @@ def check_opinion(reply: OpinionReply, record: RecordFigures, *, final: bool) ->
 
 
 def opinion_of(reply: OpinionReply) -> Opinion:
-    """Return the opinion of a reply."""
+    """Convert a reply to an opinion."""
     return Opinion(
         quality=_clamp(reply.quality_score),
         confidence=_clamp(reply.confidence),
@@ -235,7 +236,7 @@ def _clamp(number: float) -> float:
 
 
 def _refuse_faults(figures: Sequence[str], *faults: str) -> None:
-    """Raise UnusableError with every reason: unsupported figures and other faults."""
+    """Raise UnusableError if there are unsupported figures or other faults."""
     reasons = [fault for fault in faults if fault]
     if figures:
         figure_list = ", ".join(dict.fromkeys(figures))
@@ -273,7 +274,7 @@ class SkillReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
-    """A text about sessions, with tags, and the roles and stages that need the text."""
+    """A skill's text about sessions, with labels for search."""
 
     tags: list[str]
     roles: list[str]
@@ -283,8 +284,8 @@ class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
 class SkillReader(NamedTuple):
     """A reader of skill drafts.
 
-    The model may write the sections of `headings`. The other sections of the offline draft stay
-    unchanged.
+    The model may write only the sections of `headings`; the other sections of the offline draft
+    stay unchanged.
     """
 
     brief: Brief
@@ -292,9 +293,9 @@ class SkillReader(NamedTuple):
     headings: tuple[str, ...]
 
     def check_figures(self, reply: SkillReply, record: RecordFigures, *, final: bool) -> SkillReply:
-        """Return the reply; UnusableError with every reason.
+        """Return the reply to store; raise UnusableError with every reason.
 
-        In the `final` reply, items with unsupported claims are removed instead.
+        Remove items with unsupported claims from a `final` reply instead of refusing it.
         """
         if final:
             reply = self._remove_items(reply, record)
@@ -310,7 +311,7 @@ class SkillReader(NamedTuple):
         return reply
 
     def _remove_items(self, reply: SkillReply, record: RecordFigures) -> SkillReply:
-        """Remove items with unsupported claims; replace such a title or description."""
+        """Remove lines with unsupported claims; take such a title from the offline draft."""
         sections = []
         for section in reply.sections:
             lines = _clean_section(section.text).splitlines()
@@ -321,9 +322,9 @@ class SkillReader(NamedTuple):
         return replace(reply, title=title, description=description, sections=sections)
 
     def draft(self, reply: SkillReply) -> Draft:
-        """Return the draft of a reply: its title, description, labels and sections."""
+        """Convert a reply to a draft; take from the offline draft what the model did not write."""
         offline_draft, description = self.offline_draft, _plain_line(reply.description)
-        # A host may show only the beginning of a description, so the use comes first.
+        # A client may show only the beginning of a description, so the use comes first.
         use, _, _ = offline_draft.description.partition(". ")
         if _USE_WORD.match(use) and not _USE_WORD.match(description):
             description = f"{use.removesuffix('.')}. {description}"
@@ -372,7 +373,7 @@ def _plain_line(text: str) -> str:
 
 
 def _label_fault(reply: SessionReply) -> str:
-    """Return the complaint about a bad tag, role or stage; "" if all are good."""
+    """Return the complaint about a bad tag, role or stage, or "" if all are good."""
     names = (*reply.tags, *reply.roles, *reply.stages)
     fault = next((name for name in names if not slug(name, limit=MAX_LABEL)), None)
     if fault is None:
@@ -381,7 +382,7 @@ def _label_fault(reply: SessionReply) -> str:
 
 
 def _clean_section(text: str) -> str:
-    """Remove headings, rules and tags from a section's text."""
+    """Remove headings, horizontal rules, fences and tags from the text of a section."""
     lines = (line.rstrip() for line in remove_hidden(text[:_MAX_SECTION]).splitlines())
     plain_lines = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(plain_lines).replace("<", "‹").strip()
@@ -391,7 +392,7 @@ def _clean_section(text: str) -> str:
 
 
 class RuleReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule of a passage, with the words of the passage that state it."""
+    """A rule, with the words of the passage that state the rule."""
 
     rule: str
     quote: str
@@ -407,16 +408,16 @@ class PassageReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PassageReader(NamedTuple):
-    """Reads what a passage of a document states from a reply."""
+    """A reader of the rules and steps in a passage of a document."""
 
     passage: str
 
     def check_support(
         self, reply: PassageReply, _record: RecordFigures, *, final: bool
     ) -> PassageReply:
-        """Return the reply; UnusableError with every reason.
+        """Return the reply to store; raise UnusableError with every reason.
 
-        In the `final` reply, rules and steps that the passage does not support are removed instead.
+        Remove unsupported rules and steps from a `final` reply instead of refusing it.
         """
         faults = {rule: self._find_fault(rule.rule, rule.quote) for rule in reply.rules}
         texts = [reply.title, reply.description, *reply.steps] if reply.steps else []
@@ -430,7 +431,7 @@ class PassageReader(NamedTuple):
         return reply
 
     def _find_fault(self, text: str, quote: str | None = None) -> str:
-        """Explain why the passage does not support a text; "" if it does."""
+        """Return why the passage does not support a text, or "" if it does."""
         passage = " ".join(self.passage.split())
         if quote is not None and (" ".join(quote.split()) or "\n") not in passage:
             return f"{shorten(quote, _MAX_SENTENCE)!r} does not stand in the passage"
@@ -441,7 +442,7 @@ class PassageReader(NamedTuple):
         return f"not in the passage: {', '.join(foreign)}" if foreign else ""
 
     def draft(self, reply: PassageReply) -> Draft:
-        """Return the rules of a reply, and its steps as the draft of a skill."""
+        """Convert a reply to a draft with the rules, and with the steps as a section."""
         steps = (f"{number}. {flatten(step)}" for number, step in enumerate(reply.steps, 1))
         rules = (shorten(flatten(rule.rule), _MAX_SENTENCE) for rule in reply.rules)
         return Draft(

@@ -1,7 +1,8 @@
 """Send requests to Claude, one by one or as a batch, and convert replies and errors to values.
 
 Only this module uses the Anthropic SDK, which is loaded on first use. The key and the address come
-from the environment (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).
+from the environment (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL). `loop/judging/paid_calls.py` calls
+`send` and the batch functions, and retries after a `Fault`.
 """
 
 import asyncio
@@ -28,14 +29,13 @@ if TYPE_CHECKING:
 KEY = "ANTHROPIC_API_KEY"
 _OFFLINE_HINT = "or set `judge: {provider: offline}` in vault.yaml"
 _CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
-_BATCH_SECONDS = 300.0  # the most seconds for the requests and replies of a whole batch
-# `cache` may run a function twice for two threads, and a connection of one event loop fails in
-# another.
+_BATCH_SECONDS = 300.0  # seconds to send or fetch a whole batch
+# Without the lock, two threads could each start an event loop, and a connection works in one only.
 _START_LOCK = threading.Lock()
 
 _BUSY_CODES = {408, 409, 429}  # and all codes from 500
-_CLOSED_CODES = {401, 402, 403, 404}  # 404: no such model, for this key
-# Words in a 400 or 429 about missing money; each such code of the SDK contains one of them.
+_CLOSED_CODES = {401, 402, 403, 404}  # 404: the key may not use the model
+# Words in the message of a 400 or 429 that the account is out of money.
 _MONEY_SIGNS = (
     "spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit",
 )  # fmt: skip
@@ -45,7 +45,7 @@ _FaultKind = Literal["busy", "closed", "bad"]
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """A reply: the text, the reason why it ended, and the tokens that it used."""
+    """A reply: its text, the reason why it stopped, and the used tokens."""
 
     text: str
     stop: str
@@ -55,9 +55,9 @@ class Reply(Struct, frozen=True, kw_only=True):
 class Fault(Exception):  # noqa: N818 (not every fault is an error)
     """A request without a reply.
 
-    The kind is `busy` if another try may help, `closed` if a person must act first, and `bad` if
-    this request always fails. The service asks to `wait` some seconds. A `billed` request may cost
-    money.
+    `kind` is `busy` if another try may help, `closed` if a person must act first, and `bad` if this
+    request always fails. `wait` is the number of seconds that the service asks to wait. `billed` is
+    true if the request may cost money.
     """
 
     def __init__(
@@ -70,21 +70,21 @@ class Fault(Exception):  # noqa: N818 (not every fault is an error)
 
 
 class _Block(Struct, frozen=True):
-    """A part of a reply; a part such as thinking has no text."""
+    """A part of a reply; some parts, such as thinking, have no text."""
 
     type: str
     text: str = ""
 
 
 class Batch(Struct, frozen=True):
-    """The fields of a batch that are read."""
+    """The fields of a batch that this module reads."""
 
     id: str
     processing_status: str
 
 
 class _Message(Struct, frozen=True, tag_field="type", tag="message"):
-    """The fields of a Messages API answer that are read."""
+    """The fields of a Messages API answer that this module reads."""
 
     content: list[_Block]
     stop_reason: str
@@ -94,7 +94,7 @@ class _Message(Struct, frozen=True, tag_field="type", tag="message"):
 def request_body(request: JudgeRequest, policy: JudgePolicy) -> dict[str, Any]:
     """Return the parameters of a request to the Messages API.
 
-    The part that several requests share comes first, and is cached if it is long enough.
+    The part that several requests share comes first, so that the service can cache it.
     """
     system_block: dict[str, Any] = {"type": "text", "text": request.system}
     if len(request.system) >= cacheable_length(request.model):
@@ -112,7 +112,7 @@ def request_body(request: JudgeRequest, policy: JudgePolicy) -> dict[str, Any]:
 
 
 def _conversation(request: JudgeRequest) -> list[dict[str, Any]]:
-    """Return the turns of the conversation; a refused reply is the assistant's turn."""
+    """Return the turns of the conversation, with a refused reply as the assistant's turn."""
     question = {"role": "user", "content": _user_content(request)}
     if request.refused is None:
         return [question]
@@ -121,7 +121,7 @@ def _conversation(request: JudgeRequest) -> list[dict[str, Any]]:
 
 
 def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
-    """Return the user's turn, in two parts if the first is long enough for the cache."""
+    """Return the user's turn, in two parts if the shared part is long enough for the cache."""
     shared = request.shared
     if not shared or len(request.system) + shared < cacheable_length(request.model):
         return request.user
@@ -130,14 +130,14 @@ def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
 
 
 def reply_of(body: bytes) -> Reply:
-    """Return the reply in a body; Fault for any other body with status 200."""
+    """Return the reply in the body of a response; raise Fault if the body is no reply."""
     message = decode(body, _Message)
     text = "".join(block.text for block in message.content if block.type == "text")
     return Reply(text=text, stop=message.stop_reason, usage=message.usage)
 
 
 def decode(body: bytes, shape: type[_Shape]) -> _Shape:
-    """Decode a body as a shape; Fault for any other body."""
+    """Decode the body of a response; raise Fault if it does not have the shape."""
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -146,7 +146,7 @@ def decode(body: bytes, shape: type[_Shape]) -> _Shape:
 
 
 def _refusal_fault(status: int, codes: str, message: str, retry_after: str | None) -> Fault:
-    """Convert a refusal to a fault, by its status, codes and message."""
+    """Return the fault for a response with an error status."""
     kind: _FaultKind = "busy" if status in _BUSY_CODES or status >= 500 else "bad"
     is_money = any(sign in f"{codes} {message}".lower() for sign in _MONEY_SIGNS)
     if status in _CLOSED_CODES or (status in (400, 429) and is_money):
@@ -156,7 +156,7 @@ def _refusal_fault(status: int, codes: str, message: str, retry_after: str | Non
 
 
 def _parse_retry_after(header: str | None) -> float | None:
-    """Return the seconds of a `retry-after` header, a number or a date; None for other values."""
+    """Return the seconds of a `retry-after` header (a number or a date), or None."""
     if header is None:
         return None
     try:
@@ -178,22 +178,22 @@ def check_ready() -> None:
 
 
 def send(request: JudgeRequest, policy: JudgePolicy, seconds: float) -> Reply:
-    """Send one request and wait for a limited time; Fault if there is no reply."""
+    """Send one request and wait for `seconds`; raise Fault if there is no reply."""
     return _run(_send_request(_connect(), request, policy, seconds))
 
 
 def send_batch(requests: Sequence[JudgeRequest], policy: JudgePolicy) -> str:
-    """Send a batch and return its id; Fault if there is no reply."""
+    """Send a batch and return its id; raise Fault if there is no reply."""
     return _run(_create_batch(_connect(), requests, policy))
 
 
 def batch_replies(batch: str) -> dict[str, Reply] | None:
-    """Return the successful replies of a batch by key; None while the batch is running."""
+    """Return the successful replies of a batch by key, or None while the batch is running."""
     return _run(_fetch_batch(_connect(), batch))
 
 
 def find_api_key() -> str | None:
-    """Return the key in the environment; None without a usable key."""
+    """Return the API key in the environment, or None without a usable key."""
     key = os.environ.get(KEY, "").strip()
     return key if key.isascii() and key.isprintable() and key else None
 
@@ -228,12 +228,12 @@ async def _send_request(
 ) -> Reply:
     async with _deadline(seconds):
         body = request_body(request, policy)
-        # A parameter of older models, which the SDK no longer has.
+        # Older models take a temperature, but the SDK no longer has the parameter.
         extra = {key: body.pop(key) for key in ("temperature",) if key in body}
-        raw = await client.messages.with_raw_response.create(
+        response = await client.messages.with_raw_response.create(
             **body, extra_body=extra, timeout=seconds
         )
-        answer = await raw.http_response.aread()
+        answer = await response.http_response.aread()
     return reply_of(answer)
 
 
@@ -245,16 +245,16 @@ async def _create_batch(
     ]
     async with _deadline(_BATCH_SECONDS):
         api = client.messages.batches.with_raw_response
-        raw = await api.create(requests=entries, timeout=_BATCH_SECONDS)
-        answer = await raw.http_response.aread()
+        response = await api.create(requests=entries, timeout=_BATCH_SECONDS)
+        answer = await response.http_response.aread()
     return decode(answer, Batch).id
 
 
 async def _fetch_batch(client: "anthropic.AsyncAnthropic", batch: str) -> dict[str, Reply] | None:
     replies: dict[str, Reply] = {}
     async with _deadline(_BATCH_SECONDS):
-        raw = await client.messages.batches.with_raw_response.retrieve(batch)
-        state = decode(await raw.http_response.aread(), Batch)
+        response = await client.messages.batches.with_raw_response.retrieve(batch)
+        state = decode(await response.http_response.aread(), Batch)
         if state.processing_status != "ended":
             return None
         try:
@@ -269,7 +269,7 @@ async def _fetch_batch(client: "anthropic.AsyncAnthropic", batch: str) -> dict[s
 
 @asynccontextmanager
 async def _deadline(seconds: float) -> AsyncIterator[None]:
-    """Raise a Fault for an error of the connection, or after this many seconds."""
+    """Raise Fault for an error of the connection, or after some seconds."""
     import anthropic  # noqa: PLC0415 (`_client` has loaded it)
 
     try:

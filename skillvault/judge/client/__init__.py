@@ -1,7 +1,7 @@
-"""Combine questions to one prompt for a client in its headless mode, and describe its replies.
+"""Combine questions into one prompt for a client in its headless mode, and describe its replies.
 
-To support another client, add a module with a `Client` beside `codex.py`. This package starts no
-process.
+`loop/judging/client_calls.py` runs the client; this package starts no process. To support another
+client, add a module with a `Client` beside `codex.py`.
 """
 
 import json
@@ -19,9 +19,9 @@ from skillvault.judge.claude.questions import JudgeRequest
 
 HOUR = 3600.0
 PAUSE = 600.0  # seconds until the next call after a temporary failure
-MAX_OUTPUT = 1024 * 1024  # the most bytes that are read of an output
-_MAX_TEXT = 900  # the most characters of one text of a record
-_MAX_PAUSE = timedelta(days=8)  # a longer limit is ignored
+MAX_OUTPUT = 1024 * 1024  # bytes to read of the client's output
+_MAX_TEXT = 900  # characters of one text in a record
+_MAX_PAUSE = timedelta(days=8)  # a longer usage limit is not believed
 _SHARED_KEYS = ("facts", "sections", "calibration")
 _CLOCK = (
     r"(?:(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2})(?:,| at)? ?(?:at )?)?"
@@ -39,7 +39,7 @@ tools, run nothing, open nothing."""
 
 
 class ClientCall(Struct, frozen=True, kw_only=True):
-    """The command of one call, its input, and the files that it reads, by name."""
+    """The command of one call, its input, and the contents of the files that it reads."""
 
     command: tuple[str, ...]
     stdin: str
@@ -47,16 +47,16 @@ class ClientCall(Struct, frozen=True, kw_only=True):
 
 
 class ClientReply(Struct, frozen=True, kw_only=True):
-    """The answers by the names of their questions, and the tokens that the call used."""
+    """The answers by the name of their question (q1, q2, …), and the used tokens."""
 
     answers: Mapping[str, Any]
     tokens: int
 
 
 class ClientFault(Exception):  # noqa: N818 (not every fault is an error)
-    """A call without an answer, and the seconds until the next one.
+    """A call without an answer, and the seconds until the next call.
 
-    `tokens` were used anyway. With `is_answer`, the model gave an unusable answer.
+    `tokens` were used anyway. `is_answer` is true if the model gave an unusable answer.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class QuestionBatch(Struct, frozen=True, kw_only=True):
 
 
 class Client(NamedTuple):
-    """A client as a judge: its program, the conditions of a call, and functions for the call.
+    """A client as a judge: its program, when a call is due, and functions for the call.
 
     `login_command()` returns a command with exit code 0 if a person is logged in, or () if no login
-    is needed. So many `waiting` questions are worth a call; None if a few are, right after a
-    session. A question that is `old_days` old is worth a call, however little it changes.
-    `overhead` is the number of tokens of a call beside its questions. `model` is the default; ""
-    lets the client choose. `build_call(batch, model, folder)` returns a call that reads its files
-    from `folder`. `read_output(stdout, stderr, at)` returns the answers, or raises ClientFault.
+    is needed. A call is due if `min_questions` wait (None: a few, right after each session), or if
+    a question has waited for `max_wait_days`. `call_tokens` is the number of tokens of a call
+    beside its questions. `model` is the default; "" lets the client choose. `build_call(batch,
+    model, folder)` returns a call that reads its files from `folder`. `read_output(stdout, stderr,
+    at)` returns the answers, or raises ClientFault.
     """
 
     program: str
@@ -105,7 +105,7 @@ class Client(NamedTuple):
 
 
 def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
-    """Combine requests to one prompt; shared instructions, schemas and lists come once."""
+    """Combine requests into one prompt; shared instructions, schemas and lists come once."""
     letters = {
         text: chr(65 + n) for n, text in enumerate(dict.fromkeys(r.system for r in requests))
     }
@@ -137,9 +137,9 @@ def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
 
 
 def _shorten_record(framed_record: str, shared: dict[str, str]) -> str:
-    """Shorten a framed record: no line breaks, cut texts, and names instead of shared lists.
+    """Shorten a framed record: no line breaks, cut texts, and labels instead of shared lists.
 
-    `shared` maps the text of each list to its name; new lists are added.
+    `shared` maps the text of each list to its label; add the lists of this record.
     """
     head, _, text = framed_record.partition("\n")
     body, _, foot = text.rpartition("\n")
@@ -164,14 +164,14 @@ def _to_json(value: Any) -> str:
 
 
 def count_tokens(event: Mapping[str, Any], *names: str) -> int:
-    """Sum these counts in the `usage` of a client's output."""
+    """Sum the named counts in the `usage` of a client's output."""
     usage = event.get("usage")
     counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
     return sum(count for count in counts if isinstance(count, int) and count > 0)
 
 
 def limit_pause(message: str, at: datetime) -> float:
-    """Return the seconds until the end of a usage limit in a message; by default an hour."""
+    """Return the seconds until a usage limit ends according to a message, or an hour."""
     if span := _RESET_DELAY.search(message):
         units = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
         parts = re.findall(r"(\d+) (day|hour|minute|second)", span[1])
@@ -185,7 +185,7 @@ def limit_pause(message: str, at: datetime) -> float:
 
 
 def _reset_time(reset: re.Match[str], at: datetime) -> datetime | None:
-    """Return the next time that a message names; None for an unknown time or zone."""
+    """Return the next time that fits a message, or None for an unknown time or zone."""
     try:
         local_time = at.astimezone(ZoneInfo(reset["zone"]) if reset["zone"] else None)
         hour = int(reset["hour"]) % 12 + 12 * (reset["half"].lower() == "pm")

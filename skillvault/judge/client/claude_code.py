@@ -26,7 +26,6 @@ _TOKEN_COUNTS = (
 
 
 def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:  # noqa: ARG001 (it reads no file)
-    """Return the call for a batch."""
     schema = ("--json-schema", json.dumps(batch.schema))
     options = ("--output-format", "json", *schema, "--system-prompt", batch.system)
     command = (_PROGRAM, "-p", *_ISOLATION, *options, "--model", model or _MODEL)
@@ -34,7 +33,6 @@ def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:  
 
 
 def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
-    """Return the answers of an output; ClientFault without answers."""
     try:
         result: Any = json.loads(stdout)
     except (ValueError, RecursionError):  # not JSON, or not UTF-8

@@ -25,15 +25,14 @@ _ISOLATION = ("--sandbox", "read-only", "--ephemeral", "--skip-git-repo-check", 
 
 
 def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:
-    """Return the call for a batch, which reads its files from `folder`."""
-    switches = [word for feature in _FEATURES_OFF for word in ("--disable", feature)]
+    switches = [part for feature in _FEATURES_OFF for part in ("--disable", feature)]
     # Codex has no option for a system prompt, and would start the servers of the user's settings.
     settings = [f'model_instructions_file="{folder}/system.md"', 'web_search="disabled"']
     settings += [f"mcp_servers.{name}.enabled=false" for name in _server_names()]
-    settings_words = [word for setting in settings for word in ("-c", setting)]
+    overrides = [part for setting in settings for part in ("-c", setting)]
     model_option = ("-m", model) if model else ()
     schema = ("--output-schema", f"{folder}/schema.json")
-    options = (*_ISOLATION, *switches, *settings_words, *model_option, *schema, "--json", "-")
+    options = (*_ISOLATION, *switches, *overrides, *model_option, *schema, "--json", "-")
     return ClientCall(
         command=(_PROGRAM, "exec", *options),
         stdin=batch.user,
@@ -42,7 +41,7 @@ def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:
 
 
 def _login_command() -> tuple[str, ...]:
-    """Return the command that checks the login; () if `codex exec` needs no login.
+    """Return the command that checks the login, or () if `codex exec` needs no login.
 
     `codex login status` ignores a key in the environment and other providers in the settings.
     """
@@ -56,7 +55,6 @@ def _login_command() -> tuple[str, ...]:
 
 
 def _server_names() -> list[str]:
-    """Return the MCP servers in the user's settings."""
     servers = _user_settings().get("mcp_servers")
     return [json.dumps(name) for name in servers] if isinstance(servers, dict) else []
 
@@ -70,7 +68,6 @@ def _user_settings() -> dict[str, Any]:
 
 
 def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
-    """Return the answers of an output; ClientFault without answers."""
     events = [event for line in stdout.splitlines() if (event := _parse_event(line))]
     ends = [event for event in events if event.get("type") == "turn.completed"]
     tokens = sum(count_tokens(event, "input_tokens", "output_tokens") for event in ends)

@@ -1,6 +1,7 @@
-"""Write the texts of skills by rule, without a model: one function for each kind of brief.
+"""Write the texts of skills without a model: one `draft_…` function for each kind of brief.
 
-To change the headings of a kind, edit the tables at the top. Empty sections are left out.
+`OfflineJudge.write` calls them. To change the headings of a kind of skill, edit the tables at the
+top; the sentences come from `learning/account/sentences.py`.
 """
 
 from collections import Counter
@@ -46,9 +47,9 @@ from skillvault.model.text.text import (
 
 _MAX_TITLE = 160
 _MAX_DESCRIPTION = 400
-_MAX_USE = 95  # the most characters about the use; a host may show only a hundred
-_MAX_TARGETS = 8  # the most targets that a description names
-_MAX_LIST = 60  # the most characters of a list of names
+_MAX_USE = 95  # characters about the use; a client may show only a hundred
+_MAX_TARGETS = 8  # targets in a description
+_MAX_LIST = 60  # characters of a list of names
 _CHECK_WORDS = (
     "check", "verify", "test", "confirm", "make sure", "look", "compare", "measure", "wait",
 )  # fmt: skip
@@ -82,7 +83,7 @@ _GRADED_SECTIONS: Mapping[str, tuple[str, str]] = {
 
 
 def draft_account(brief: Findings) -> Draft | None:
-    """Draft a skill from the findings about one subject; None if there is no statement."""
+    """Draft a skill from the findings of an account, or return None without a statement."""
     lines = sections_of(brief)
     if not lines:
         return None
@@ -92,7 +93,7 @@ def draft_account(brief: Findings) -> Draft | None:
 
 
 def sections_of(brief: Findings) -> dict[str, list[str]]:
-    """Return the statements by heading, in the order of headings, each in one section."""
+    """Return the texts of the statements by heading, in the order of the headings."""
     headings = _HEADINGS_BY_KIND.get(brief.kind, _GUIDE)
     lines: dict[str, list[str]] = {heading: [] for heading in headings}
     for statement in brief.statements:
@@ -103,7 +104,6 @@ def sections_of(brief: Findings) -> dict[str, list[str]]:
 
 
 def _heading(statement: Statement, kind: SkillKind) -> str:
-    """Return the heading of the section for a statement."""
     if kind == "strategy":
         entry, avoid, notes = _STRATEGY
         return notes if statement.rule is None else avoid if statement.rule.is_loss else entry
@@ -126,7 +126,7 @@ def _bullet_list(lines: Iterable[str]) -> str:
 
 
 def _title(brief: Findings) -> str:
-    """Return the subject of a skill and the first statement that fits into a title."""
+    """Return the subject of a skill, with the first statement that fits into a title."""
     last_outcome = brief.account.outcomes[-1]
     if brief.kind == "strategy":
         return cut_name(inline(last_outcome.domain), _MAX_TITLE)
@@ -135,7 +135,7 @@ def _title(brief: Findings) -> str:
 
 
 def _title_of(subject: str, brief: Findings) -> str:
-    """Return a title with a rule, a lesson or a statement that several runs support."""
+    """Return a subject with the gist of a statement, or with one that several runs support."""
     statements = (item for item in brief.statements if item.kind != "tried")
     gists = (item.gist or item.text * (len(item.supporting) > 1) for item in statements)
     titles = (f"{subject}: {gist.rstrip('.')}" for gist in gists if gist)
@@ -144,7 +144,7 @@ def _title_of(subject: str, brief: Findings) -> str:
 
 
 def _use_of(brief: Findings) -> str:
-    """Return the use of a skill, in the words of the decisions."""
+    """Return when to use a skill, in the words of the decisions: `before deploy on web-1`."""
     outcomes = brief.account.outcomes
     if brief.kind in ("evolved", "strategy"):
         actions = dict.fromkeys(inline(outcome.decision.action) for outcome in outcomes)
@@ -161,7 +161,7 @@ def _use_of(brief: Findings) -> str:
 def _list_some(
     names: Sequence[str], noun: str, *, word: str = "and", limit: int = _MAX_LIST
 ) -> str:
-    """Join the first names to a list, and count the others."""
+    """Join the first names to a list within `limit` characters, and count the others."""
     members = list(names[:_MAX_TARGETS])
     while len(members) > 1 and len(", ".join(members)) > limit:
         members.pop()
@@ -180,14 +180,14 @@ def _description(use: str, sentences: Iterable[str]) -> str:
     return description
 
 
-_TAG_SIGNS = str.maketrans("<>", "‹›")  # a host may read `<` as the start of a tag
+_TAG_SIGNS = str.maketrans("<>", "‹›")  # a client may read `<` as the start of a tag
 
 
 _RESULTS: dict[SkillKind, str] = {"warning": "failed or lost", "pattern": "succeeded or gained"}
 
 
 def draft_agreement(brief: Agreement) -> Draft:
-    """Draft a skill from lessons that several subjects share, in three sections."""
+    """Draft a skill from statements that several subjects share, in three sections."""
     findings = brief.together
     texts_by_heading = list(sections_of(findings).items())
     sections = (
@@ -206,7 +206,7 @@ def draft_agreement(brief: Agreement) -> Draft:
 
 
 def _describe_use(brief: Agreement) -> str:
-    """Name the actions with their targets, and count the decisions with the same result."""
+    """Return a sentence with the actions, their targets, and the share of equal results."""
     targets: dict[str, list[str]] = {}
     for findings in brief.apart:
         decision = findings.account.outcomes[0].decision
@@ -220,12 +220,12 @@ def _describe_use(brief: Agreement) -> str:
 
 
 _MAX_LINES = 5
-_MAX_FACT_TOKENS = 280  # tokens of the facts in a text of at most 400
-_MAX_FACT = 600  # the most characters of a fact in a skill
+_MAX_FACT_TOKENS = 280  # tokens of all facts in a text of at most 400
+_MAX_FACT = 600  # characters of one fact in a skill
 
 
 def draft_recurrence(brief: Recurrence) -> Draft:
-    """Draft a skill from facts that repeat one theme, in three sections."""
+    """Draft a skill from facts about one theme, in three sections."""
     advice = Counter(
         " ".join(item.better_approach.split()) for item in brief.evaluations if item.better_approach
     )
@@ -256,7 +256,7 @@ def _by_count(counts: Counter[str]) -> list[str]:
 
 
 def _numbered_list(facts: Sequence[Fact]) -> str:
-    """Return a numbered list of the facts that fit, and count the others."""
+    """Return a numbered list of the facts that fit, with the number of the others."""
     lines: list[str] = []
     for number, fact in enumerate(facts, 1):
         line = f"{number}. {whole_sentences(fact.text, _MAX_FACT)}"
@@ -267,7 +267,7 @@ def _numbered_list(facts: Sequence[Fact]) -> str:
 
 
 def _origin(brief: Recurrence) -> str:
-    """Return the counts of the evidence in one line."""
+    """Return one line about the runs and facts that support a skill, or "" without any."""
     outcomes = [brief.outcomes[item.id] for item in brief.evaluations if item.id in brief.outcomes]
     parts = list(_supporters(outcomes))
     if outcomes and brief.against:
@@ -278,7 +278,7 @@ def _origin(brief: Recurrence) -> str:
 
 
 def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the counts of the outcomes by status, their days, and their subjects."""
+    """Yield one text about the statuses and days of the outcomes, and one about their subjects."""
     if not outcomes:
         return
     statuses = Counter(outcome.result.status for outcome in outcomes)
@@ -298,12 +298,15 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 FAILED, WORKED = "What Failed and Why", "What Then Worked"
 _MAX_LEMMA, _MAX_REASON, _MAX_ATTEMPT, _MAX_METHOD = 60, 300, 160, 300  # characters
-MAX_LABEL, _MAX_LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
-_MAX_LEMMAS = 3  # lemmas that a description names
+MAX_LABEL, _MAX_LABELS = 40, 8  # characters of a tag, a role or a stage; number of each
+_MAX_LEMMAS = 3  # lemmas in a description
 
 
 class _SessionLine(NamedTuple):
-    """A line about a lemma, with its sessions; its problem `is_solved` if a session solved it."""
+    """A line about a lemma (the name of a problem), and the sessions with this line.
+
+    The line `is_solved` if any session solved the problem.
+    """
 
     lemma: str
     text: str
@@ -313,9 +316,9 @@ class _SessionLine(NamedTuple):
 
 
 def draft_sessions(brief: SessionExcerpt) -> Draft | None:
-    """Draft a skill from sessions, lines of most sessions first; None without any line."""
+    """Draft a skill from sessions, the most frequent lines first; return None without lines."""
     sessions = brief.sessions
-    solved_keys = {_lemma_key(success.lemma) for each in sessions for success in each.successes}
+    solved_keys = {_lemma_key(success.lemma) for s in sessions for success in s.successes}
     failure_lines: list[_SessionLine] = []
     success_lines: list[_SessionLine] = []
     for session in sessions:
@@ -351,7 +354,7 @@ def draft_sessions(brief: SessionExcerpt) -> Draft | None:
 
 
 def _add_line(lines: list[_SessionLine], new_line: _SessionLine) -> None:
-    """Add a line, or add its session to a line that says the same; drop an empty line."""
+    """Add a line, or add its sessions to a line that says the same; skip an empty line."""
     if not new_line.text:
         return
     for line in lines:
@@ -377,7 +380,7 @@ def _success_line(success: SessionSuccess) -> str:
 
 
 def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
-    """Return a line; of several sessions, also the count of sessions with the line."""
+    """Return a line, with the share of sessions that have it if there are several."""
     if len(brief.sessions) == 1:
         return line.text
     counts = count_of(len(line.sessions), len(brief.sessions))
@@ -396,13 +399,13 @@ def _lemma_key(lemma: str) -> str:
 
 # ── a strategy of the profile `seed` ─────────────────────────────────────────────────
 
-_MAX_RULES = 3  # of one section
+_MAX_RULES = 3  # rules in one section
 _MAX_ACTIONS = 4
 _FIRST_SECTIONS = ("What to Avoid", "Entry Rules", "Position Sizing")  # first in a description
 
 
 def draft_period(brief: Period) -> Draft | None:
-    """Draft a strategy from the tested rules of a period; None without outcomes."""
+    """Draft a strategy from the rules of a period, or return None without content."""
     if not brief.outcomes:
         return None
     gain_rules, loss_rules = _distinct_rules(brief, avoid=False), _distinct_rules(brief, avoid=True)
@@ -427,7 +430,7 @@ def draft_period(brief: Period) -> Draft | None:
 
 
 def _period_use(period: Period) -> str:
-    """Name the most frequent actions that fit."""
+    """Return when to use a strategy: before its most frequent actions, as many as fit."""
     names = [inline(action, 40) for action in account_rules.group_by_action(period.outcomes)][
         :_MAX_ACTIONS
     ]
@@ -439,7 +442,7 @@ def _period_use(period: Period) -> str:
 
 
 def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
-    """Return the rules by certainty, without rules that an earlier rule covers."""
+    """Return the most certain rules, without rules about the same outcomes as a surer one."""
     distinct_rules: list[Separation] = []
     for rule in sorted(period.rules, key=lambda rule: -rule.z):
         if rule.is_loss == avoid and not any(
@@ -451,7 +454,7 @@ def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
 
 
 def _rule_line(rule: Separation, period: Period) -> str:
-    """Render a rule with its counts; name its action if there are several."""
+    """Render a rule with its counts, and with its action if there are several actions."""
     if len(account_rules.group_by_action(period.outcomes)) == 1:
         return account_sentences.rule_sentence(rule)
     action = inline(rule.action, 40)
@@ -468,7 +471,7 @@ def _is_sizing(rule: Separation) -> bool:
 
 
 def _performance_notes(period: Period) -> Iterator[str]:
-    """Yield the sum and average of each action, or its success count without scores."""
+    """Yield the sums and averages of each action, or one line of success rates without scores."""
     actions = list(account_rules.group_by_action(period.outcomes).items())[:_MAX_ACTIONS]
     if period.graded:
         yield from (f"{inline(action, 40)}: {_results(runs)}." for action, runs in actions)
@@ -491,7 +494,7 @@ def _results(outcomes: Sequence[Outcome]) -> str:
 
 
 def _sums(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the sum of the amounts for each unit."""
+    """Yield the sum of the amounts in each unit, the most frequent unit first."""
     sums: dict[str, float] = {}
     counts: Counter[str] = Counter()
     for outcome in outcomes:

@@ -1,7 +1,7 @@
-"""Judge offline, the default: free, and with the same text for the same outcome every time.
+"""The offline judge, the default: it costs nothing and always gives the same answer.
 
-An insight is about one outcome. It leaves out ids, times and one-off numbers, so that equal lessons
-get equal texts. Quotes are verbatim.
+It rates by the rules of `verdict`, writes texts with `drafting`, and states insights here. An
+insight leaves out ids, times and one-off numbers, so that equal lessons get equal texts.
 """
 
 import re
@@ -86,7 +86,7 @@ class OfflineJudge:
     """A judge that only counts and quotes the record."""
 
     info: JudgeInfo = _INFO
-    at_once: int = 1  # one question at a time, because no answer takes time
+    at_once: int = 1  # because no question takes time
 
     def verdict(self, case: BlindCase) -> Verdict:
         """Rate the decision by its features; without features the quality is 0.4."""
@@ -97,11 +97,11 @@ class OfflineJudge:
         case: Case,
         verdict: Verdict,  # noqa: ARG002 (part of the protocol)
     ) -> InsightText | None:
-        """Return the most telling statement that the outcome alone supports."""
+        """Return the most telling statement that the outcome supports, or None."""
         return insight_text(case)
 
     def write(self, brief: Brief) -> Draft | None:
-        """Write the text that the brief supports; None if it supports no text."""
+        """Write the text of a skill, or return None if the brief supports no text."""
         match brief:
             case Findings():
                 return drafting.draft_account(brief)
@@ -123,14 +123,15 @@ class OfflineJudge:
         *,
         thorough: bool,  # noqa: ARG002 (part of the protocol)
     ) -> tuple[Opinion, JudgeInfo]:
-        """Return an opinion on a decision, with warnings of the skills, and its author."""
+        """Return an opinion on a decision with the warnings of the skills, and this judge."""
         return verdict.form_opinion(outcome, skills), self.info
 
 
 def insight_text(case: Case) -> InsightText | None:
-    """Return the insight; None if the outcome shows nothing and has no recorded conditions.
+    """Return the insight about an outcome, or None if there is nothing to say.
 
-    An insight without a concrete quote is skipped, because only its count teaches something.
+    A mere error and a claim without a concrete quote are skipped, because only their frequency
+    teaches something.
     """
     outcome = case.outcome
     # A person's words are quoted in a guide and as a proposed rule. A fact with them would stay
@@ -166,7 +167,7 @@ def insight_text(case: Case) -> InsightText | None:
 
 
 def _advice(insight: Insight) -> str | None:
-    """Return advice for the next time, after a failure of this kind."""
+    """Return advice for the next time after a failure, or None if the kind gives none."""
     if insight.kind == "lesson":
         prefix = "supposed: " if insight.supposed else ""
         return make_sentence(f"{prefix}{whole_sentences(insight.quote, 300)}")
@@ -175,7 +176,7 @@ def _advice(insight: Insight) -> str | None:
 
 
 def _conditions_clause(outcome: Outcome) -> str:
-    """Return the conditions that the decision considered, else all recorded conditions."""
+    """Return a clause with the conditions that the reasoning mentions, or with all conditions."""
     reasoning = outcome.decision.reasoning.lower()
     # `5m` or `v2` is a setting; only a condition with a word teaches something.
     words = {

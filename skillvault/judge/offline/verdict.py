@@ -1,7 +1,8 @@
 """Rate a decision by its reasoning: the verdict and the opinion of the offline judge.
 
-The quality is a sum of marks, each with a sentence. General words, which fit any decision, earn
-nothing. A figure matches the recorded figure even if it is rounded, in per cent or in words.
+The quality is a sum of marks from the `_rate_…` functions; add a criterion there. General words,
+which fit any decision, earn nothing. A figure matches a recorded figure even if it is rounded, in
+per cent or in words.
 """
 
 import re
@@ -27,8 +28,8 @@ _ACTION = re.compile(
     re.IGNORECASE,
 )
 _CUES = read_patterns("skillvault.judge.offline", "words.txt")
-_CODE_NAME = re.compile(r"[\d._/()]|^-")  # found in names from code, paths and versions
-_MAX_GENERALITY = 1 / 3  # the largest share of general words in a specific statement
+_CODE_NAME = re.compile(r"[\d._/()]|^-")  # typical of names from code, paths and versions
+_MAX_GENERALITY = 1 / 3  # share of general words; a statement with more is not specific
 
 _AMOUNT = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _NUMBER = re.compile(
@@ -39,17 +40,18 @@ _NUMBER = re.compile(
 _NUMERAL = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b", re.IGNORECASE)
 _SCALES = {"k": 1e3, "thousand": 1e3, "million": 1e6, "m": 1e6, "bn": 1e9, "billion": 1e9}
 _LINKING_WORDS = r"\W+(?:(?:is|are|was|were|at|of|only|still|now|stands|sits|about|around)\W+){0,3}"
-_MAX_ROUNDING, _MAX_RATIO = 0.05, 20.0  # largest rounding; ratio of two different measures
-_MIN_UNNAMED_FIGURE = 10  # a smaller number is too common to be recognized without its name
-_MIN_UNNAMED_WEIGHT = 30  # weight of a word that is recognized without the name of its condition
+_MAX_ROUNDING, _MAX_RATIO = 0.05, 20.0  # relative rounding error; ratio of two measures
+_MIN_UNNAMED_FIGURE = 10  # a smaller number counts only with the name of its condition
+_MIN_UNNAMED_WEIGHT = 30  # a word of less weight counts only with the name of its condition
 
 
 class ReasoningStatement(NamedTuple):
     """A statement of a reasoning, with the parts that concern this decision.
 
-    `cited_keys` are the conditions that it names with their values. To `contradicted_keys` it gives
-    another value. `figures` are its counts and measures. `general_words` fit any decision,
-    `topic_words` are its other words. It `is_announcement` if it announces something.
+    `cited_keys` are the conditions that the statement names with their values;
+    `contradicted_keys` are those to which it gives a wrong value. `figures` are counts and
+    measures. `general_words` fit any decision; `topic_words` are the other words.
+    `is_announcement` is true if the statement announces something.
     """
 
     text: str
@@ -68,7 +70,7 @@ class ReasoningStatement(NamedTuple):
 
     @property
     def is_specific(self) -> bool:
-        """True if most of the statement's words are about the matter."""
+        """True if most of the statement's words are about the topic."""
         return bool(self.topic_words | self.names) and self.generality <= _MAX_GENERALITY
 
     @property
@@ -85,7 +87,7 @@ class ReasoningStatement(NamedTuple):
 
     @property
     def is_finding(self) -> bool:
-        """True if the statement has the result of an inspection; a name alone is not a result."""
+        """True if the statement tells the result of an inspection; a name alone is no result."""
         results = self.figures | set(filter(_CODE_NAME.search, self.names))
         anchors = len(self.names | self.figures) + len(self.cited_keys)
         has_result = bool(results) and anchors >= 2 and len(self.topic_words) >= 2
@@ -95,7 +97,7 @@ class ReasoningStatement(NamedTuple):
 def statements_of(
     texts: Iterable[str], decision: Decision, context: Mapping[str, Scalar]
 ) -> tuple[ReasoningStatement, ...]:
-    """Parse each text to a statement; repeated texts are left out."""
+    """Parse each text into a statement; leave out texts that repeat another text."""
     labels = " ".join(filter(None, (decision.action, decision.target, *context)))
     label_words = _words_of(labels) | normal_form(labels).names
     general_stems = _general_stems()
@@ -125,14 +127,14 @@ def _general_stems() -> frozenset[str]:
 
 
 def _is_announcement(text: str) -> bool:
-    """Return True for an announcement or a condition, such as "I raise" but not "I raised"."""
+    """Return True for an announcement, such as "I raise" but not "I raised"."""
     verbs = [act[1].lower() for act in _ACTION.finditer(text)]
     has_intention = any(not verb.endswith("ed") and base_form(verb) == verb for verb in verbs)
     return has_intention or bool(_CUES["ahead"].search(text))
 
 
 def _is_single_name(name: str) -> bool:
-    """Return True for a name; False for two words such as `risk/reward`."""
+    """Return True for one name, and False for two words such as `risk/reward`."""
     return "/" not in name or any(weight(part) >= FULL for part in name.split("/"))
 
 
@@ -140,20 +142,20 @@ def _is_single_name(name: str) -> bool:
 
 
 class Figure(NamedTuple):
-    """A number as it is written, without its sign, and its largest rounding error."""
+    """A number in a text without its sign, and its largest rounding error."""
 
     amount: float
     rounding: float
     is_percent: bool
 
     def matches(self, original: "Figure") -> bool:
-        """Return True if this is the recorded figure, rounded or in per cent."""
+        """Return True if this figure is the `original`, rounded or in per cent."""
         tolerance = min(self.rounding, _MAX_ROUNDING * self.amount) + 1e-12
         percent = original.amount * self._scale(original)
         return min(abs(self.amount - amount) for amount in (original.amount, percent)) <= tolerance
 
     def contradicts(self, original: "Figure") -> bool:
-        """Return True if this is the same measure with another amount."""
+        """Return True if this figure is the same measure as the `original`, with a wrong amount."""
         if self.matches(original) or not self.amount or not original.amount:
             return False
         ratio = self.amount / (original.amount * self._scale(original))
@@ -165,7 +167,7 @@ class Figure(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def figures_of(text: str) -> tuple[Figure, ...]:
-    """Return the numbers of a text in order, also those in words."""
+    """Return the numbers of a text in order, including numbers in words."""
     text_in_digits = _NUMERAL.sub(lambda word: str(NUMERALS[word[0].lower()]), text)
     figures = []
     for number in _NUMBER.finditer(text_in_digits):
@@ -179,7 +181,7 @@ def figures_of(text: str) -> tuple[Figure, ...]:
 
 @lru_cache(maxsize=1024)
 def _words_of(name: str) -> frozenset[str]:
-    """Return the stems and names in the name of a condition, an action or a target."""
+    """Return the stems and names in an identifier such as `funding_rate`."""
     form = normal_form(re.sub(r"[_-]", " ", name))
     return form.stems | form.names
 
@@ -200,10 +202,7 @@ def _contradicted_conditions(
 
 
 def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
-    """Return True if a text has the value and the name of a condition.
-
-    A rare value counts even without the name.
-    """
+    """Return True if a text has the value and the name of a condition, or a rare value alone."""
     is_named = _names_condition(text, form, key)
     if isinstance(value, bool):
         return is_named and _words_of(key) <= form.stems | form.names and form.negated != value
@@ -221,7 +220,7 @@ def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
 
 
 def _names_condition(text: str, form: Form, key: str) -> bool:
-    """Return True if a text has a word of a condition's name, or a unit, as `%` of `pnl_pct`."""
+    """Return True if a text has a word of a condition's name, or a part of it such as a unit."""
     if _words_of(key) & (form.stems | form.names):
         return True
     parts = [part for part in re.split(r"[_-]", key) if len(part) > 1]
@@ -236,24 +235,24 @@ def _gives_other_figure(text: str, key: str, value: Scalar) -> bool:
 
 
 def _takes_other_side(form: Form, value: Scalar) -> bool:
-    """Return True for `volatility is low` if the value is high, unless both are named."""
+    """Return True if a text says `low` for a value `high`, and does not say `high` too."""
     sides = normal_form(str(value)).sides
     if sides & form.sides or form.negated:
         return False
     return any(claim.axis == side.axis and claim.binary for side in sides for claim in form.sides)
 
 
-BASE = 0.4  # the quality of a decision without anything to judge: neither good nor a mistake
+BASE = 0.4  # the quality of a decision without anything to judge
 GOOD = 0.5
 NOT_WEIGHED = " and is not weighed"
-_BONUS, _PENALTY = 0.08, -0.15  # points for one kind of care, and for a gap
-_GOOD_FINDING_SHARE, _MIN_FINDING_SHARE = 0.2, 0.1  # the share of statements that are findings
+_BONUS, _PENALTY = 0.08, -0.15  # points for a kind of care, and for a gap
+_GOOD_FINDING_SHARE, _MIN_FINDING_SHARE = 0.2, 0.1  # share of findings among the statements
 _HIGH_CONFIDENCE, _MIN_GROUNDS = 0.85, 2  # a high confidence needs so many grounded statements
-_TOPIC_SHARE = 0.85  # the share of topic words in a reasoning about the matter
+_TOPIC_SHARE = 0.85  # share of topic words; a reasoning with fewer loses points
 
 
 class _Mark(NamedTuple):
-    """A feature of the decision: its points, and the sentence that explains the points."""
+    """A feature of a decision: its points, and the sentence that explains them."""
 
     points: float
     sentence: str
@@ -273,12 +272,12 @@ class _DecisionMaterial(NamedTuple):
 
     @property
     def is_run(self) -> bool:
-        """True for the report of a whole run."""
+        """True if the reasoning is long, as the report of a whole run is."""
         return self.reading.size > MAX_NOTE
 
 
 def judge_decision(case: BlindCase) -> Verdict:
-    """Return the verdict with the sentences that explain its sum."""
+    """Return the verdict on a decision, with sentences that explain its quality."""
     reading = read_reasoning(case.decision.reasoning)
     context = {key: value for key, value in case.context.items() if value not in (None, "")}
     statements = statements_of(reading.statements, case.decision, context)
@@ -335,7 +334,7 @@ def _rate_findings(material: _DecisionMaterial) -> Iterator[_Mark]:
         share = count_of(len(findings), size)
         yield _Mark(_PENALTY, f"only {share} statements say what was looked at and what came out")
     elif findings:
-        # The conditions that a finding names have earned their points already.
+        # Conditions in a finding have earned their points already.
         most_points = 0.18 if any(s.names for s in findings) else 0.09
         points = most_points * min(len(findings) / (_GOOD_FINDING_SHARE * max(size, 5)), 1)
         quote = quote_text(findings[0].text)
@@ -413,7 +412,7 @@ def _rate_certainty(material: _DecisionMaterial) -> Iterator[_Mark]:
 
 
 def _rate_size_and_skills(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Yield a mark if the reasoning names the size, and one if it names skills."""
+    """Yield a mark if the reasoning names the size, and a mark if it names skills."""
     size, reasoning = material.case.entry_value, material.case.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
     if any(figure.matches(amount) for figure in figures_of(reasoning) for amount in amounts):
@@ -432,7 +431,7 @@ def _mentions(reasoning: str, key: str, value: Scalar) -> bool:
 
 
 def _missed_conditions(material: _DecisionMaterial) -> list[str]:
-    """Describe the conditions with a text value that the reasoning does not mention."""
+    """Return a sentence for each condition with a text value that the reasoning leaves out."""
     if not material.reading.size:
         return []
     conditions = {
@@ -454,9 +453,9 @@ _MAX_WARNINGS = 4
 
 
 def form_opinion(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
-    """Return an opinion; a poor quality lowers the stated confidence of the decision."""
-    verdict, stated = judge_decision(blind_case(outcome)), outcome.decision.confidence
-    confidence = 1.0 if stated is None else stated
+    """Return an opinion on a decision; a poor quality lowers the stated confidence."""
+    verdict, stated_confidence = judge_decision(blind_case(outcome)), outcome.decision.confidence
+    confidence = 1.0 if stated_confidence is None else stated_confidence
     doubts = [shorten(text, MAX_WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
     return Opinion(
         quality=verdict.quality_score,

@@ -1,7 +1,7 @@
-"""The evidence file of a skill: the outcomes for and against each statement.
+"""Write and check the evidence file of a skill: the outcomes for and against each statement.
 
-`check` counts every statement again from this file. The counts come from ids and values, never from
-prose.
+The command `check` counts every statement again from this file, by ids and values, never from
+prose. The shape of the file is in `model/skill_evidence.py`.
 """
 
 import json
@@ -20,7 +20,7 @@ _SIDE_KEYS = ("for", "against", "others_for", "others_against")
 
 
 def to_text(findings: Findings) -> str:
-    """Render the evidence file, one list a line so that a diff shows what changed."""
+    """Render the evidence file, with each list on one line, so that diffs are readable."""
     read_ids = [outcome.id for outcome in findings.account.outcomes]
     significant_ids = [outcome.id for outcome in findings.significant]
     lines = [_HEADER, f"kind: {findings.kind}", f"read: {json.dumps(read_ids)}"]
@@ -47,7 +47,7 @@ def _sides(statement: Statement) -> tuple[tuple[str, ...], ...]:
 def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) -> list[str]:
     """Return the statements whose counts differ from the records.
 
-    `account` has the outcomes that the evidence file names, as recorded now.
+    `account` has the current records of the outcomes that the evidence file names.
     """
     if evidence.kind in ("warning", "pattern"):
         ids = evidence.about or evidence.read
@@ -57,21 +57,21 @@ def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) ->
         findings = findings_of(account, evidence.kind, policy)
     counts = {(statement.text, _sides(statement)) for statement in findings.statements}
     return [
-        entry.statement
-        for entry in evidence.statements
-        if entry.sides != _count_sides(entry, account, policy)
-        and (entry.statement, entry.sides) not in counts
+        item.statement
+        for item in evidence.statements
+        if item.sides != _count_sides(item, account, policy)
+        and (item.statement, item.sides) not in counts
     ]
 
 
 def _count_sides(
-    entry: StatementEvidence, account: Account, policy: Policy
+    item: StatementEvidence, account: Account, policy: Policy
 ) -> Sequence[tuple[str, ...]] | None:
-    """Count the outcomes for and against a rule again; return None for other statements."""
-    if entry.rule is None:
+    """Return the outcomes for and against a rule, counted anew, or None without a rule."""
+    if item.rule is None:
         return None
     no_counts = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
-    rule = msgspec.convert({**no_counts, "holds_for": [], **entry.rule}, Separation)
+    rule = msgspec.convert({**no_counts, "holds_for": [], **item.rule}, Separation)
     outcomes = [o for o in account.outcomes if o.decision.action == rule.action]
     read_outcomes = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
     met_ids, other_ids = sides_of(rule, read_outcomes, policy)

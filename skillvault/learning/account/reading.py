@@ -1,7 +1,8 @@
-"""Reading points: the numbers of outcomes at which a skill's statements are computed again.
+"""Reading points: the numbers of outcomes at which the statements of a skill are computed again.
 
-Nothing is due between two points, so most outcomes start no test. An outcome with news adds a
-point. Points depend on the time of the outcomes, never on their order of arrival.
+Between two points nothing is due, so most outcomes cause no statistics. An outcome with news adds a
+point. Points depend on the time of the outcomes, not on their order of arrival.
+`loop/accounts.py` stores the position of each account.
 """
 
 from collections import Counter
@@ -16,11 +17,11 @@ from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import IndexedOutcome, Outcome, Position
 
 _POINT_GROWTH = 1.25
-_SCORE_MARKS = frozenset({"loss", "gain"})  # each has reading points of its own
+_SCORE_MARKS = frozenset({"loss", "gain"})  # the outcomes with each mark have their own points
 
 
 def loss_or_gain(outcome: Outcome, policy: Policy) -> Literal["loss", "gain"] | None:
-    """Return the bound that a score exceeds: "loss" makes a warning, "gain" a pattern."""
+    """Return `loss` if a score is low enough for a warning, `gain` for a pattern, or None."""
     score, settings = outcome.result.score, policy.generate
     if score is None:
         return None
@@ -35,7 +36,7 @@ def is_graded(outcomes: Sequence[Outcome]) -> bool:
 
 
 def points() -> Iterator[int]:
-    """Yield 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, …: each number is a quarter more than the last."""
+    """Yield 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, …: each point is a quarter more than the last."""
     point = 1
     while True:
         yield point
@@ -43,12 +44,12 @@ def points() -> Iterator[int]:
 
 
 def last_point(count: int) -> int:
-    """Return the largest reading point up to `count`; 0 for no outcomes."""
+    """Return the largest reading point up to `count`, or 0 if `count` is 0."""
     return max(takewhile(lambda point: point <= count, points()), default=0)
 
 
 def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
-    """Return the marks of an outcome: the news that makes its account due early.
+    """Return the marks of an outcome; a mark that is new in an account makes it due at once.
 
     A score beyond a bound, a success, a lesson, an error and a refused answer are marks.
     """
@@ -67,7 +68,7 @@ def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
 def advance_position(
     position: Position, counts: Mapping[str, int], outcomes: Iterable[IndexedOutcome]
 ) -> tuple[Position, Counter[str]]:
-    """Return the reading position and the counts of marks after more outcomes.
+    """Return the reading position and the counts of marks after further outcomes.
 
     `counts` has the number of earlier outcomes with each mark.
     """

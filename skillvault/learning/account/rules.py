@@ -1,4 +1,7 @@
-"""Find the rules and the leads (rules from few outcomes) of an action, and unusual numbers."""
+"""Find the rules and the leads (rules from few outcomes) of an action, and unusual numbers.
+
+`statements` turns them into sentences. The statistics are in `contrast/`.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import quantiles
@@ -14,8 +17,8 @@ from skillvault.model.conditions import Separation, conditions_of
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Status
 
-_MIN_PEERS = 8  # numbers that make a middle half
-# Tukey's "far out" (Exploratory Data Analysis, 1977): so many middle halves beyond its ends.
+_MIN_PEERS = 8  # with fewer numbers of other outcomes, no number is called unusual
+# Tukey's "far out" (Exploratory Data Analysis, 1977): distance in interquartile ranges.
 _OUTLIER_DISTANCE = 3.0
 _STATUS: Mapping[str, Status] = {
     "losses": "failure", "failures": "failure", "wins": "success", "successes": "success",
@@ -23,9 +26,9 @@ _STATUS: Mapping[str, Status] = {
 
 
 def outliers(outcome: Outcome, peers: Iterable[Outcome]) -> Iterator[Outlier]:
-    """Yield the numbers of an outcome that are far from those of its peers.
+    """Yield the numbers of an outcome that are far from the numbers of its peers.
 
-    Only numbers that were recorded before the result count.
+    Only numbers that were recorded before the result are compared.
     """
     peer_numbers = [_numbers_of(peer) for peer in peers if peer.id != outcome.id]
     for key, value in sorted(_numbers_of(outcome).items()):
@@ -61,7 +64,7 @@ def group_by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separation, ...]:
-    """Return the rules and leads of one action of a domain, in any order of the outcomes."""
+    """Return the rules and leads of one domain and action; `outcomes` may have any order."""
     previous_point = last_point(len(outcomes) - 1)
     results = _ids_by_result(outcomes, policy)
     rules = leads.rules_and_leads(outcomes, results, policy.evaluate, previous_point=previous_point)
@@ -83,7 +86,7 @@ def _ids_by_result(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, fro
 
 
 def _bounds_by_result(policy: Policy) -> dict[str, Literal["loss", "gain"]]:
-    """Map the result names of a large loss and of a large gain to the exceeded bound."""
+    """Map the names of the results "large loss" and "large gain" to `loss` and `gain`."""
     settings = policy.generate
     return {
         f"losses beyond {-settings.warning_below * 100:g} %": "loss",

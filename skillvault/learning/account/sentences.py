@@ -1,4 +1,7 @@
-"""The sentences of statements, each with its counts. Change the wording of skills here."""
+"""Render the sentences of statements, each with its counts. Change the wording of skills here.
+
+`statements` decides which sentences a skill gets; the offline judge puts them into sections.
+"""
 
 import re
 from collections import Counter
@@ -32,8 +35,8 @@ _MAX_ANSWERS = 8  # refused answers in a sentence
 _MAX_TASK = 80  # characters of a task
 _MAX_TEXT = 300  # characters of a lesson or a conclusion
 _MAX_DEED = 200  # characters of a deed or a result
-_MAX_DEEDS = 3  # deeds that differ only in figures
-_MAX_ERRORS = 2  # earlier errors of a deed, beside the latest
+_MAX_DEEDS = 3  # deeds that differ only in figures, in a sentence
+_MAX_ERRORS = 2  # errors in a sentence beside the latest
 _GREETING = re.compile(  # the words before a request
     r"^(?:(?:great|good|perfect|nice|ok(?:ay)?|thanks?(?: you)?|no|nope|wrong|yes|now|please"
     r"|and|also|hm+|well)\b[\s,.!:;-]*)+",
@@ -42,7 +45,7 @@ _GREETING = re.compile(  # the words before a request
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _MAX_CONTEXT = 8  # recorded values in a sentence
 _MAX_OTHER_VALUES = 3  # values of other outcomes beside a value
-_NUMBER_TOLERANCE = 0.25  # relative distance of numbers that say the same
+_NUMBER_TOLERANCE = 0.25  # relative distance of numbers that are about the same
 _RESULT_WORDS: Mapping[Status, str] = {"success": "worked", "failure": "failed", "neutral": "open"}
 _OBSERVERS: Mapping[Observer, str] = {
     "ci": "the CI",
@@ -63,9 +66,9 @@ def rule_sentence(rule: Separation) -> str:
 
 
 def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, str]) -> str:
-    """Render advice with its author and the number of runs.
+    """Render advice, with notes if a person gave it or several runs have it.
 
-    `labels` maps the id of a run to its subject. A person's correction starts with this subject.
+    `labels` maps the id of a run to its subject. A person's correction starts with the subject.
     """
     failures = sum(attempt.status == "failure" for attempt in tries)
     notes = ["a person says so"] if advice.by == "person" else []
@@ -91,10 +94,10 @@ def deed_sentence(
     labels: Mapping[str, str],
     remedy: Try | None = None,
 ) -> str:
-    """Render what runs did, and their result: `deed → result (3 of 3 runs failed)`.
+    """Render a deed and its result: `deed → result (3 of 3 runs failed)`.
 
-    `tries` have this result and `other_tries` the opposite result. `labels` maps the id of a run to
-    its subject.
+    `tries` have this result, and `other_tries` the opposite result. `labels` maps the id of a run
+    to its subject.
     """
     latest_try, all_tries = tries[-1], [*tries, *other_tries]
     verb = "failed" if latest_try.status == "failure" else "worked"
@@ -130,15 +133,15 @@ def tried_sentence(
         counts = Counter(member.status for member in tries)
         parts = [f"{counts[s]} {word}" for s, word in _RESULT_WORDS.items() if counts[s]]
         note = f" ({len(tries)} runs: {', '.join([*parts, *_average(tries)])})"
-    deed, ended = (
+    deed, ending = (
         _deed_and_result(attempt),
         f"{attempt.at:%Y-%m-%d} {_RESULT_WORDS[attempt.status]}",
     )
     label = _label_prefix(tries, labels)
     if deed:
-        return _end_sentence(f"{ended}: {label}{deed}{note}")
-    subject = label.removesuffix(": ")  # no task gets a line that has only a subject
-    return _end_sentence(f"{ended}{f' ({subject})' if subject else ''}{note}")
+        return _end_sentence(f"{ending}: {label}{deed}{note}")
+    subject = label.removesuffix(": ")  # without a colon, so that no task finds this line
+    return _end_sentence(f"{ending}{f' ({subject})' if subject else ''}{note}")
 
 
 def tried_line(attempt: Try, labels: Mapping[str, str]) -> str:
@@ -158,7 +161,7 @@ def _end_sentence(text: str) -> str:
 
 
 def _label_prefix(tries: Sequence[Try], labels: Mapping[str, str]) -> str:
-    """Return the subject that all tries share as a prefix; "" if the latest deed names it."""
+    """Return the subject of all tries as a prefix, or "" if they differ or the deed names it."""
     names = {labels.get(attempt.id, "") for attempt in tries}
     label = names.pop() if len(names) == 1 else ""
     return f"{label}: " if label and label.casefold() not in tries[-1].deed.casefold() else ""
@@ -167,7 +170,7 @@ def _label_prefix(tries: Sequence[Try], labels: Mapping[str, str]) -> str:
 def labels_of(account: Account) -> dict[str, str]:
     """Map the id of each run to its subject: its target, or its task if all targets are equal.
 
-    If the runs are of several repositories, the subject names the repository too.
+    If the runs are of several repositories, the subject also names the repository.
     """
     tries, tasks = account.tries, account.tasks
     repositories = {outcome.id: outcome.context.get("repository") for outcome in account.outcomes}
@@ -184,7 +187,7 @@ def labels_of(account: Account) -> dict[str, str]:
 
 
 def _join_names(target: str | None, repository: Scalar | None) -> str:
-    """Join a target and its repository; a target that is the repository is named once."""
+    """Return `target in repository`, or one name if both are equal or one is missing."""
     return " in ".join(dict.fromkeys(inline(str(name)) for name in (target, repository) if name))
 
 
@@ -204,18 +207,18 @@ def balance_sentence(action: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield `average win +4 %`, `average loss -3 %` and `1 neutral`, as far as they apply."""
+    """Yield those of `average win +4 %`, `average loss -3 %` and `1 neutral` that apply."""
     for status, noun in (("success", "win"), ("failure", "loss")):
         results = [outcome.result for outcome in outcomes if outcome.result.status == status]
         scores = [result.score for result in results if result.score is not None]
         if scores:
             yield f"average {noun} {format_percent(sum(scores) / len(scores))}"
-    if neutral := sum(outcome.result.status == "neutral" for outcome in outcomes):
-        yield f"{neutral} neutral"
+    if neutral_count := sum(outcome.result.status == "neutral" for outcome in outcomes):
+        yield f"{neutral_count} neutral"
 
 
 def _average(tries: Sequence[Try]) -> list[str]:
-    """Return the average score in words; [] if a run has no score."""
+    """Return a list with the average score in words, or [] if a run has no score."""
     scores = [attempt.score for attempt in tries if attempt.score is not None]
     is_complete = len(scores) == len(tries)
     return [f"{format_percent(sum(scores) / len(scores))} on average"] if is_complete else []
@@ -255,9 +258,9 @@ def claims_sentence(observer_counts: Sequence[tuple[Observer, int]], failures: i
 
 
 def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
-    """Render the values recorded before a decision, unusual values first; "" without values.
+    """Render the values recorded before a decision, unusual values first, or "" without values.
 
-    `other_outcomes` have another result. A value that more than half of them share is left out.
+    `other_outcomes` have another result. Leave out a value that more than half of them share.
     """
     opposite: Status = "failure" if outcome.result.status == "success" else "success"
     opposite_outcomes = [other for other in other_outcomes if other.result.status == opposite]
@@ -279,7 +282,7 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
 
 
 def _describe_contrast(value: Scalar, other_values: Sequence[Scalar]) -> str:
-    """Return the values of other outcomes, as a range or names; "" if they include this value."""
+    """Return the values of other outcomes as a range or names, or "" if they include `value`."""
     if isinstance(value, int | float):
         numbers = [number for number in other_values if isinstance(number, int | float)]
         low, high = min(numbers, default=value), max(numbers, default=value)
@@ -311,7 +314,7 @@ def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
 
 
 def outlier_sentence(outlier: Outlier) -> str:
-    """Render an unusual number of an outcome, and that it may not be the cause."""
+    """Render an unusual number of an outcome, with a note that it need not be the cause."""
     low, high = format_number(outlier.low), format_number(outlier.high)
     return make_sentence(
         f"what stood out on {outlier.at:%Y-%m-%d}: {inline(outlier.key)} "

@@ -1,7 +1,8 @@
-"""Statements: the sentences of a guide, a warning or a pattern, each with its outcomes.
+"""Make the statements of guides, warnings, patterns and strategies, each with its outcomes.
 
-The same outcomes give the same statements in any order of arrival. To add a kind of statement,
-write a generator here and its sentence in `sentences.py`.
+`findings_of` chooses the statements for a kind of skill. The same outcomes give the same statements
+in any order of arrival. To add a kind of statement, write a generator here and its sentence in
+`sentences.py`.
 """
 
 import re
@@ -33,19 +34,19 @@ from skillvault.model.text.text import ARROW, format_percent, terms, whole_sente
 
 _IdPair = tuple[tuple[str, ...], tuple[str, ...]]  # outcomes with a result, and without it
 KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *DOMAIN_KINDS)
-MIN_ACTIONS = 3  # of a statement in an evolved skill
-_MAX_SIGN_TEST_P = 0.05  # of a deed with both results
+MIN_ACTIONS = 3  # actions that must share a statement of an evolved skill
+_MAX_SIGN_TEST_P = 0.05  # p of a deed with both results, to name the more frequent one
 _MAX_OUTLIERS = 2
 _ADVISERS = ("person", "agent", "judge")  # the most important first
-_MAX_SPECIFIC_TRIES = 4  # a problem with more tries is not specific
-_MAX_SINGLE_TRADES = 6  # scored tries of each result that no other try repeats
+_MAX_SPECIFIC_TRIES = 4  # with more tries on a problem, a remedy must share words
+_MAX_SINGLE_TRADES = 6  # statements about single scored tries, for each result
 _MAX_TITLE = 90  # characters of a deed in a gist
-_MAX_TRIED = 12  # deeds that have a line of their own
-_MIN_TOOL_SHARE = 0.6  # of the successes that used a tool
+_MAX_TRIED = 12  # deeds with a line under `Tried`
+_MIN_TOOL_SHARE = 0.6  # share of the successes that used a tool
 _MIN_TOOL_LIFT = 0.5  # difference between the shares of successes and failures
-_MIN_TOOL_SUCCESSES = 2  # that used a tool
+_MIN_TOOL_SUCCESSES = 2  # successes that used a tool
 _MAX_TOOLS = 4  # names in a sentence
-# A program, a function or a module in backticks or with its brackets; a data file is no tool.
+# A program, a function or a module, in backticks or with brackets; a data file is no tool.
 _TOOL_NAME = re.compile(
     r"`([A-Za-z][\w.+-]{2,30}(?:\(\))?)`|\b([A-Za-z_]\w{2,30}\.(?:py|sh|js))\b"
     r"|\b([A-Z]{3,}(?:/[A-Z]{3,})+)\b"
@@ -56,7 +57,7 @@ _DATA_FILE = re.compile(
 
 
 def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
-    """Return the statements of a kind of skill, and the outcomes that support them."""
+    """Return the statements of an account for a kind of skill, with significant outcomes."""
     outcomes = account.outcomes
     if kind in ("warning", "pattern"):
         bound = "loss" if kind == "warning" else "gain"
@@ -67,7 +68,7 @@ def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
     if kind == "evolved":
         actions = {outcome.id: outcome.decision.action for outcome in outcomes}
         advice = [s for s in statements if s.kind in ("lesson", "worked", "failed")]
-        supporting_actions = [{actions[name] for name in s.supporting} for s in advice]
+        supporting_actions = [{actions[key] for key in s.supporting} for s in advice]
         pairs = zip(advice, supporting_actions, strict=True)
         statements = tuple(s for s, names in pairs if len(names) >= MIN_ACTIONS)
     return Findings(kind=kind, account=account, statements=statements, significant=outcomes)
@@ -80,7 +81,7 @@ def graded_findings(account: Account, kind: SkillKind, members: Sequence[Outcome
 
 
 def calls_for_skill(findings: Findings) -> bool:
-    """Return True if findings are enough for a skill; a guide needs two runs."""
+    """Return True if findings are enough for a skill: for a guide, two runs without advice."""
     has_tries = findings.kind == "guide" and len(findings.account.outcomes) > 1
     return any(has_tries or statement.kind != "tried" for statement in findings.statements)
 
@@ -94,7 +95,7 @@ def digest(findings: Findings) -> str:
 
 
 def evidence_ids(findings: Findings) -> list[str]:
-    """Return the ids of the outcomes for and against the statements of a skill."""
+    """Return the ids of outcomes for and against the statements, or of significant outcomes."""
     ids = {outcome.id for outcome in findings.account.outcomes}
     statement_ids = {i for s in findings.statements for i in (*s.supporting, *s.against)}
     return sorted(statement_ids & ids or {outcome.id for outcome in findings.significant})
@@ -114,9 +115,9 @@ def account_of(
     *,
     unquoted: Container[str] = (),
 ) -> Account:
-    """Return the account of these outcomes: their runs by time, and their rules.
+    """Return the account of these outcomes: their tries by time, and their rules.
 
-    The next words of the outcomes in `unquoted` are not quoted.
+    Do not quote a person's next words about the outcomes in `unquoted`.
     """
     return Account(
         outcomes=tuple(outcomes),
@@ -131,15 +132,14 @@ def account_of(
 
 
 def account_keys(account: Account) -> tuple[str, ...]:
-    """Return the keys of the lessons and deeds of an account; equal content has equal keys."""
+    """Return the keys of the advice and the deeds in an account; equal texts have equal keys."""
     return tuple(sorted(frozenset[str]().union(*map(try_keys, account.tries))))
 
 
 def try_keys(attempt: Try, *, either: bool = False) -> frozenset[str]:
     """Return the keys of the advice and the deed of a run.
 
-    With `either`, the deed has a key for both results, so that the run's own result makes no
-    difference.
+    With `either`, the deed has keys for success and for failure, whatever the result of the run is.
     """
     texts = [advice.text for advice in attempt.advice]
     statuses = ("success", "failure") if either else (attempt.status,)
@@ -206,7 +206,7 @@ def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, 
 
 
 def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Statement:
-    """Return the statement of a rule or a lead, counted over `outcomes`."""
+    """Return the statement of a rule or a lead, with its counts in `outcomes`."""
     (hits, misses), other_ids = sides_of(rule, outcomes, policy)
     met_ids = hits + misses
     numbers = episodes_of(outcomes, policy.evaluate.episode_minutes)
@@ -232,9 +232,9 @@ def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Stat
 def sides_of(
     rule: Separation, outcomes: Sequence[Outcome], policy: Policy
 ) -> tuple[_IdPair, _IdPair]:
-    """Return the ids of the outcomes that meet a rule, and of the other outcomes.
+    """Return the ids of the outcomes that meet a rule, and of those that do not.
 
-    Each is a pair: the outcomes with the result of the rule, and those without. Neutral outcomes do
+    Each is a pair: outcomes with the result of the rule, and outcomes without. Neutral outcomes do
     not count for a lead.
     """
     sides: dict[tuple[bool, bool], list[str]] = defaultdict(list)
@@ -244,14 +244,14 @@ def sides_of(
         checks = [is_met(condition, outcome) for condition in rule.conditions]
         if None not in checks:
             sides[all(checks), has_result(outcome, rule.result, policy)].append(outcome.id)
-    meeting, opposing = (
+    meeting_ids, opposing_ids = (
         (tuple(sides[met, True]), tuple(sides[met, False])) for met in (True, False)
     )
-    return meeting, opposing
+    return meeting_ids, opposing_ids
 
 
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the lessons: those of persons first, then the most frequent, then the latest."""
+    """Yield the lessons: lessons of persons first, then the most frequent, then the latest."""
     pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
     forms = [normal_form(advice.text) for _, advice in pairs]
     groups = ([pairs[i] for i in indices] for indices in group_same(forms))
@@ -267,12 +267,12 @@ def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statem
 
 def _lesson_order(group: Sequence[tuple[Try, Advice]]) -> tuple[int, bool, int, float]:
     adviser = min(_ADVISERS.index(advice.by) for _, advice in group)
-    supposed = all(advice.supposed for _, advice in group)
-    return adviser, supposed, -len(group), -group[-1][0].at.timestamp()
+    is_supposed = all(advice.supposed for _, advice in group)
+    return adviser, is_supposed, -len(group), -group[-1][0].at.timestamp()
 
 
 def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statement]:
-    """Yield the conclusions of a model, each once with all of its runs.
+    """Yield the insights of a model, each once with all of its runs.
 
     With `remarks`, also yield the weaknesses of failures and the strengths of successes.
     """
@@ -293,18 +293,18 @@ def _deeds(
 ) -> Iterator[Statement]:
     """Yield the deeds with their results: failures first, with their remedies."""
     remedies: set[str] = set()
-    worked: list[Statement] = []
+    worked_deeds: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
         successes, failures = _split_by_result(group)
         if not is_one_sided(len(successes), len(failures)):
             continue
         if len(successes) > len(failures):
-            worked.append(_deed_statement(successes, failures, labels))
+            worked_deeds.append(_deed_statement(successes, failures, labels))
         else:
             remedy = _find_remedy(failures[-1], tries, tasks)
             remedies.update([remedy.id] if remedy else [])
             yield _deed_statement(failures, successes, labels, remedy)
-    for deed in worked:
+    for deed in worked_deeds:
         if len(deed.supporting) > 1 or deed.supporting[0] not in remedies:
             yield deed
 
@@ -352,15 +352,15 @@ def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[S
         yield Statement(
             kind=group[0].kind,
             text=sentences.kinds_sentence([deed.text for deed in latest_first], group[0].kind),
-            supporting=tuple(name for deed in group for name in deed.supporting),
-            against=tuple(name for deed in group for name in deed.against),
-            others=((), tuple(dict.fromkeys(name for deed in group for name in deed.others[1]))),
+            supporting=tuple(key for deed in group for key in deed.supporting),
+            against=tuple(key for deed in group for key in deed.against),
+            others=((), tuple(dict.fromkeys(key for deed in group for key in deed.others[1]))),
             gist=latest_first[0].gist,
         )
 
 
 def is_one_sided(successes: int, failures: int) -> bool:
-    """Return True if chance does not explain which result is more frequent."""
+    """Return True if chance does not explain that one result is more frequent (sign test)."""
     if not (successes and failures):
         return bool(successes or failures)
     count, majority = successes + failures, max(successes, failures)
@@ -369,14 +369,15 @@ def is_one_sided(successes: int, failures: int) -> bool:
 
 
 def _find_remedy(failure: Try, tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
-    """Return the next success on the same problem after a failure.
+    """Return the next success on the same problem after a failure, or None.
 
-    The problem is the task, else the target. A trade without a task has no problem, because the
-    next trade is a new one. If many runs share the problem, the deeds must also share words.
+    The problem is the task, or the target without a task. A trade without a task has no problem,
+    because the next trade is a new one. If many runs share the problem, the deeds must also share
+    words.
     """
     task, deed_terms = tasks.get(failure.id), terms(failure.deed)
     has_targets = len({attempt.target for attempt in tries}) > 1
-    # With a task, one target for all tries is all of the code.
+    # If all tries with tasks have one target, the target is all of the code.
     is_target_problem = has_targets if task else failure.score is None
     target = failure.target if is_target_problem else None
     task_tries = [t for t in tries if task and tasks.get(t.id) == task]
@@ -398,7 +399,7 @@ def _refused_answers(account: Account) -> Iterator[Statement]:
 
 
 def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
-    """Return the statement about tools that most successes and few failures used."""
+    """Return the statement about tools that most successes and few failures used, or None."""
     users: dict[str, list[str]] = defaultdict(list)
     for outcome in outcomes:
         for name in _tools_of(outcome):
@@ -425,8 +426,8 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
     return Statement(
         kind="tools",
         text=sentences.tools_sentence(names, (best[0], len(successes)), (best[1], len(failures))),
-        supporting=tuple(name for name in users[names[0]] if name in successes),
-        against=tuple(name for name in users[names[0]] if name in failures),
+        supporting=tuple(key for key in users[names[0]] if key in successes),
+        against=tuple(key for key in users[names[0]] if key in failures),
     )
 
 
@@ -487,7 +488,7 @@ def _graded_statements(
     if scored_outcomes:
         attempt = tries[extreme.id]
         if [attempt] in groups:
-            groups.remove([attempt])  # the statement of the extreme has its deed
+            groups.remove([attempt])  # the statement about the extreme tells the deed
         else:
             attempt = replace(attempt, deed="")
         text = sentences.extreme_sentence(extreme, attempt, len(scored_outcomes))
@@ -521,7 +522,7 @@ def _graded_statements(
 
 
 def _graded_deed(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
-    """Yield the deed of losses or gains, unless the opposite result is about as frequent."""
+    """Yield the statement of a deed, unless the opposite result is about as frequent."""
     successes, failures = _split_by_result(group)
     tries, opposites = (failures, successes) if kind == "warning" else (successes, failures)
     if len(tries) > len(opposites) and is_one_sided(len(successes), len(failures)):

@@ -1,4 +1,7 @@
-"""Find the search terms of a rule, and decide if enough files of the code contain them."""
+"""Find the search terms of a rule, and decide if enough files of the code contain them.
+
+`loop/code_bases.py` searches the code for the terms between `search_terms` and `rule_evidence`.
+"""
 
 import re
 from collections import Counter
@@ -14,7 +17,7 @@ from skillvault.model.text.text import UNSPACED
 
 Polarity = Literal["positive", "negative"]
 
-_MAX_TERMS = 5  # terms of a kind
+_MAX_TERMS = 5  # code spans, quotations, or words of one rule
 _MIN_TERM, _MIN_WORD = 3, 4  # characters
 _CODE = regex(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)")
 _QUOTED = regex(
@@ -34,7 +37,7 @@ _STOP = frozenset(dict(read_sections("skillvault.learning.capture", "words.txt")
 
 
 class Terms(Struct, frozen=True):
-    """The search terms of a rule: its code spans, else its quotations, else some of its words.
+    """The search terms of a rule: its code spans and quotations, or else some of its words.
 
     A `negative` rule forbids its terms, so a file with these terms breaks the rule.
     """
@@ -58,17 +61,17 @@ class Terms(Struct, frozen=True):
 def search_terms(rule: str) -> Terms:
     """Return the search terms of a rule; if the rule prefers A to B, only the terms of A."""
     text = " ".join(rule.split())
-    prose = _CODE.sub(lambda match: " " * len(match[0]), text)  # every character at its place
-    negative = _NEGATIVE.search(prose) is not None
-    contrast = None if negative else _CONTRAST.search(prose)
+    prose = _CODE.sub(lambda match: " " * len(match[0]), text)  # keeps the positions of words
+    is_negative = _NEGATIVE.search(prose) is not None
+    contrast = None if is_negative else _CONTRAST.search(prose)
     part = text[: contrast.start()] if contrast else text
     code = [match["code"].strip() for match in _CODE.finditer(part)]
     prose = _CODE.sub(" ", part)
-    quoted = [match[match.lastgroup or 0].strip() for match in _QUOTED.finditer(prose)]
+    quotations = [match[match.lastgroup or 0].strip() for match in _QUOTED.finditer(prose)]
     return Terms(
-        polarity="negative" if negative else "positive",
+        polarity="negative" if is_negative else "positive",
         code=_long_terms(code),
-        quoted=_long_terms(quoted),
+        quoted=_long_terms(quotations),
         words=_distinctive_words(_QUOTED.sub(" ", prose)),
     )
 
@@ -86,10 +89,10 @@ def _distinctive_words(prose: str) -> list[str]:
     return sorted(spaced_words, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MAX_TERMS]
 
 
-_MIN_SEARCHED = 20  # searched files from which on a term may be too common
-_COMMON = 0.5  # the share of files in which a term is too common
-_MIN_WORDS = 2  # words that one file must have
-_MAX_NAMES = 5  # files that are named
+_MIN_SEARCHED = 20  # with fewer searched files, no term counts as too common
+_COMMON = 0.5  # a term in a greater share of the files is too common
+_MIN_WORDS = 2  # words that one file must contain
+_MAX_NAMES = 5  # files to list
 
 Occurrences = Mapping[str, frozenset[str]]  # term -> the files that have it
 Confidence = Literal["low", "medium", "high"]  # with low confidence, no pattern is made
@@ -105,18 +108,18 @@ class CodeEvidence(Struct, frozen=True):
 
     @property
     def is_enough(self) -> bool:
-        """True if the rule becomes a pattern."""
+        """True if the evidence is enough for a pattern."""
         return self.confidence != "low"
 
     @property
     def file_list(self) -> str:
         """The names of the first files, and the number of the others."""
-        omitted = len(self.files) - _MAX_NAMES
-        return ", ".join(self.files[:_MAX_NAMES]) + (f" (+{omitted} more)" if omitted > 0 else "")
+        count = len(self.files) - _MAX_NAMES
+        return ", ".join(self.files[:_MAX_NAMES]) + (f" (+{count} more)" if count > 0 else "")
 
 
 def rate_confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
-    """Return the confidence that this number of distinct files gives."""
+    """Return the confidence for a number of files."""
     if files < policy.files:
         return "low"
     return "high" if files >= policy.high else "medium"

@@ -1,4 +1,8 @@
-"""Promote rules to patterns if code supports them, and demote patterns without code."""
+"""Promote rules to patterns if code supports them, and demote patterns without support.
+
+`loop/capture.py` scans the code and calls `promote`, `demote` and `update_patterns` in this order.
+Patterns are shown to agents as the skill `learned`.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -35,7 +39,7 @@ _ALL = "resources/expertise.yaml"
 
 
 def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
-    """Return a new skill with the patterns."""
+    """Return the skill `learned`, new, with the best patterns."""
     return Skill(
         LEARNED,
         _DESCRIPTION,
@@ -47,13 +51,13 @@ def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
 
 
 def learned_body(patterns: Iterable[LearnedPattern]) -> str:
-    """Return the body of this skill: the best patterns, and the path to all of them."""
-    ranked = prompt.rank_patterns(patterns)
-    if not ranked:
+    """Return the body of the skill `learned`: the best patterns, and the path to all."""
+    ranked_patterns = prompt.rank_patterns(patterns)
+    if not ranked_patterns:
         return "# Learned patterns\n\nNot enough code supports any rule now."
-    best_patterns = ranked[: prompt.MAX_PATTERNS]
-    is_cut = len(best_patterns) < len(ranked)
-    omission = f"; the best {len(best_patterns)} of {len(ranked)}" if is_cut else ""
+    best_patterns = ranked_patterns[: prompt.MAX_PATTERNS]
+    is_cut = len(best_patterns) < len(ranked_patterns)
+    omission = f"; the best {len(best_patterns)} of {len(ranked_patterns)}" if is_cut else ""
     intro = f"Agents noted these rules, and code supports them{omission} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
     for pattern in best_patterns:
@@ -63,7 +67,7 @@ def learned_body(patterns: Iterable[LearnedPattern]) -> str:
 
 
 class CodeSupport(Struct, frozen=True):
-    """The evidence of code for a rule, the line number of the rule, and the code bases."""
+    """The evidence of code for a rule, the number of matching lines, and the code bases."""
 
     evidence: CodeEvidence
     lines: int = 0
@@ -73,8 +77,8 @@ class CodeSupport(Struct, frozen=True):
 class CodeScan(Struct, frozen=True):
     """The result of a scan of the code bases.
 
-    `support` maps the key of each positive rule to its evidence. `versions` maps each pattern with
-    readable code bases to the versions of these code bases.
+    `support` maps the key of each positive rule to its evidence. `versions` maps the key of each
+    pattern to the versions of its code bases, if all are readable.
     """
 
     support: Mapping[str, CodeSupport]
@@ -99,7 +103,7 @@ class TierChange(Struct, frozen=True):
 def promote(
     tiers: Tiers, ready: Sequence[WrittenRule], support: Mapping[str, CodeSupport], now: datetime
 ) -> TierChange:
-    """Make patterns of these rules; give existing patterns the new evidence."""
+    """Move `ready` rules to the patterns; give patterns with the same key the new evidence."""
     if not ready:
         return TierChange(tiers)
     rules, patterns = {rule.key: rule for rule in ready}, tiers.expertise.patterns
@@ -120,7 +124,7 @@ def promote(
 
 
 def update_patterns(tiers: Tiers, scan: CodeScan) -> TierChange:
-    """Note the patterns that were missed, found again, or changed in confidence."""
+    """Update the patterns that were missed, found again, or changed in confidence."""
     patterns = tiers.expertise.patterns
     updates = [_update_pattern(pattern, scan) for pattern in patterns]
     pairs = zip(updates, patterns, strict=True)
@@ -144,7 +148,7 @@ def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
 def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
     """Turn the patterns that were missed twice into rules again.
 
-    The second miss must be some time after the first, and at another version of the code.
+    The second miss must be `missed_hours` after the first, and at another version of the code.
     """
     span = timedelta(hours=policy.missed_hours)
     lost_patterns = [p for p in tiers.expertise.patterns if _is_gone(p, scan, span)]
@@ -174,7 +178,7 @@ def pattern_versions(
 ) -> dict[str, str]:
     """Map the key of each captured pattern to the versions of its code bases.
 
-    A pattern is left out if one of its code bases cannot be read.
+    Leave out a pattern if one of its code bases cannot be read.
     """
     versions_by_key: dict[str, str] = {}
     for pattern in patterns:
@@ -213,5 +217,5 @@ def _parse_time(at: str) -> datetime:
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:
-        return datetime.max.replace(tzinfo=UTC)  # what a person wrote there ends nothing
+        return datetime.max.replace(tzinfo=UTC)  # an invalid time never demotes a pattern
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,4 +1,7 @@
-"""Choose and render the rules and patterns of a prompt, within a budget of tokens."""
+"""Choose and render the rules and patterns of a prompt, within a budget of tokens.
+
+`loop/learned.py` reads them and calls `select_learned`; hooks and recommendations append the text.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
@@ -14,18 +17,18 @@ from skillvault.learning.recommend.lines import NO_MATCH, RELATED, match_lines
 from skillvault.model.records import LearnedPattern
 from skillvault.model.text.text import count_tokens, rule_key
 
-MAX_PATTERNS = 20  # patterns that a prompt gets
-_CONFIDENCE_RANKS = {"high": 0, "medium": 1}  # other patterns are left out
+MAX_PATTERNS = 20  # patterns in a prompt
+_CONFIDENCE_RANKS = {"high": 0, "medium": 1}  # patterns of low confidence are left out
 PATTERNS = "## Validated patterns"
 STATED = "## Stated by the user"
-_OWN_SHARE = 0.25  # of the budget, at least, for rules and corrections of the repository
+_RULE_SHARE = 0.25  # share of the budget that noted and stated rules get at least
 RULES = "## Recent learnings (unvalidated)"
 
-_Entry = TypeVar("_Entry")
+_Item = TypeVar("_Item")
 
 
 class StatedRule(NamedTuple):
-    """A rule that the user stated; `said_at` is set until the user approves it.
+    """A rule that the user stated; `said_at` is None if the user has approved it.
 
     `about` has words of the run that the rule corrected.
     """
@@ -36,7 +39,7 @@ class StatedRule(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The rule as a bullet; a quotation with its date until the rule is approved."""
+        """The rule as a bullet, or as a quotation with its date if it is not approved yet."""
         text = _one_line(self.text)
         if self.said_at is None:
             return f"- {text}"
@@ -44,9 +47,9 @@ class StatedRule(NamedTuple):
 
 
 class LearnedText(Struct, frozen=True):
-    """The rules and patterns of a prompt, and how many were cut.
+    """The rules and patterns of a prompt, and the numbers of those that were cut.
 
-    `stated` are rules of the user, newest first; `patterns` start with the best; `rules` are noted
+    `stated` has rules of the user, newest first, `patterns` the best first, and `rules` noted
     rules, newest last.
     """
 
@@ -59,7 +62,7 @@ class LearnedText(Struct, frozen=True):
 
     @property
     def prompt_text(self) -> str:
-        """All rules and patterns as text of a prompt; "" if there are none."""
+        """All rules and patterns as text of a prompt, or "" without any."""
         rule_lines = (f"- {_one_line(rule)}" for rule in self.rules)
         sections = [
             _section(STATED, (rule.line for rule in self.stated)),
@@ -89,13 +92,13 @@ class LearnedText(Struct, frozen=True):
     def matching(self, task: str) -> "LearnedText":
         """Return the rules and patterns that are about a task, the best first."""
 
-        def strength(words: str) -> float:
-            return match_lines(task, [words]).get(words, NO_MATCH).strength
+        def strength(text: str) -> float:
+            return match_lines(task, [text]).get(text, NO_MATCH).strength
 
-        def choose(entries: Iterable[_Entry], words_of: Callable[[_Entry], str]) -> list[_Entry]:
-            strengths = [(strength(words_of(entry)), entry) for entry in entries]
+        def choose(items: Iterable[_Item], text_of: Callable[[_Item], str]) -> list[_Item]:
+            strengths = [(strength(text_of(item)), item) for item in items]
             related_pairs = [pair for pair in strengths if pair[0] >= RELATED]
-            return [entry for _, entry in sorted(related_pairs, key=lambda pair: -pair[0])]
+            return [item for _, item in sorted(related_pairs, key=lambda pair: -pair[0])]
 
         return replace(
             self,
@@ -111,20 +114,20 @@ class LearnedText(Struct, frozen=True):
             self,
             stated=self.stated + addition.stated,
             patterns=self.patterns + addition.patterns,
-            rules=addition.rules + self.rules,  # the last ones stay
+            rules=addition.rules + self.rules,  # `fit` cuts the first rules first
         )
 
     def fit(self, budget: int) -> "LearnedText":
-        """Return the text cut to a budget of tokens.
+        """Cut the text to a budget of tokens.
 
-        The oldest notes and the last stated rules are cut until they use a quarter of the budget.
-        Then the last patterns are cut.
+        Cut the oldest noted rules and the oldest stated rules until they use a quarter of the
+        budget, then the last patterns.
         """
         text = self
         while text.prompt_text and count_tokens(text.prompt_text) > budget:
             stated_tokens = _count_line_tokens(rule.line for rule in text.stated)
             rule_tokens = _count_line_tokens(text.rules)
-            rules_exceed_share = stated_tokens + rule_tokens > budget * _OWN_SHARE
+            rules_exceed_share = stated_tokens + rule_tokens > budget * _RULE_SHARE
             if text.patterns and (
                 not rules_exceed_share or len(text.stated) + len(text.rules) == 1
             ):
@@ -163,7 +166,7 @@ def select_learned(
 def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = False) -> str:
     """Append patterns and rules to a recommendation, in a frame that their text cannot close.
 
-    With `knows_instruction`, one line reminds the agent of the instruction that it has read before.
+    With `knows_instruction`, one line reminds the agent of the instruction that it read before.
     """
     if not learned.prompt_text:
         return base
@@ -175,7 +178,7 @@ def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = 
 
 
 def append_learned(base: str, learned: LearnedText) -> str:
-    """Append patterns and rules to a prompt."""
+    """Append patterns and rules to a prompt, without a frame."""
     if not learned.prompt_text:
         return base
     head = f"{base.rstrip()}\n\n---\n\n" if base.strip() else ""
@@ -197,5 +200,5 @@ def _count_line_tokens(lines: Iterable[str]) -> int:
 
 
 def _one_line(text: str) -> str:
-    """Return foreign text as one line that cannot close the frame around it."""
+    """Return foreign text as one line without tags that would close the frame around it."""
     return render.inert_body(" ".join(text.split()).replace("</", "<\\/"))

@@ -1,6 +1,7 @@
 """Read, add, remove and adopt the rules of LEARNINGS.md; all other bytes of the file stay.
 
-A line of dashes separates two rules. A block that cannot be a rule is reported and stays.
+A line of dashes separates two rules. A block that cannot be a rule is reported and stays. To adopt
+means to commit rules that agents appended to the file. `loop/learned.py` reads and writes the file.
 """
 
 import re
@@ -17,10 +18,10 @@ from skillvault.model.text.text import pluralize, rule_key, shorten
 
 STEP = "capture"
 LEARNINGS = "LEARNINGS.md"
-MAX_RULES = 20  # rules that a prompt gets
+MAX_RULES = 20  # rules in a prompt
 MAX_LENGTH = 2_000  # characters of a rule
 MAX_LEARNINGS = 1 << 20  # bytes of the file
-_MIN_WIDTH = 10  # columns; a wide character has two
+_MIN_WIDTH = 10  # columns of a rule; a wide character has two
 _MAX_QUOTE, _MAX_QUOTES = 60, 20  # characters of a rule in a commit message, and rules in one
 SEPARATOR = "---\n"
 
@@ -32,15 +33,15 @@ _LEAD = re.compile(r"\s*(?:#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)|<!--.*?-->)", re.DOTA
 _SCOPE = re.compile(r"<!--\s*scope:(?P<patterns>[^<>]*?)-->")
 _REPLACES = re.compile(r"<!--\s*replaces:(?P<rule>[^<>]*?)-->")
 _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?: |\r?$)|^={7}\r?$", re.MULTILINE)
-_NO_UTF8 = re.compile("[\ud800-\udfff]")  # what `surrogateescape` makes of such bytes
+_NO_UTF8 = re.compile("[\ud800-\udfff]")  # `surrogateescape` decodes invalid bytes to these
 _BULLET = re.compile(r"^[-*+] ", re.MULTILINE)
 
 
 class WrittenRule(Struct, frozen=True):
-    """A rule on one line, the key that equal rules share, and its line number.
+    """A rule on one line, and the key that equal rules share.
 
-    `count` counts the blocks with this rule; `line` is that of the last block. `scope` has the file
-    patterns of a comment `<!-- scope: *.yaml -->` in front of the rule.
+    `count` counts the blocks with this rule, and `line` is the line number of the last block.
+    `scope` has the file patterns in a comment before the rule, such as `<!-- scope: *.yaml -->`.
     """
 
     text: str
@@ -51,7 +52,7 @@ class WrittenRule(Struct, frozen=True):
 
 
 class Learnings(Struct, frozen=True):
-    """The rules of LEARNINGS.md, newest last, with mistakes (`problems`) and hints (`notes`)."""
+    """The rules of LEARNINGS.md, newest last, with errors (`problems`) and hints (`notes`)."""
 
     rules: tuple[WrittenRule, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -59,9 +60,9 @@ class Learnings(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """A part of a text, its separator ("" at the end), and its first line number.
+    """A part of a text, the separator after it or "" at the end, and its first line number.
 
-    A block with `header` is front matter or the title, and has no rule.
+    `header` is true for front matter and the title, which have no rule.
     """
 
     text: str
@@ -76,29 +77,29 @@ class Block(Struct, frozen=True):
 
 
 def rule_texts(text: str) -> list[str]:
-    """Return the rules in a text, each once, the newest last."""
+    """Return the rules in a text, each once, newest last."""
     return [rule.text for rule in read_learnings(text).rules]
 
 
 def replaced_keys(text: str) -> set[str]:
-    """Return the keys of the rules that a later rule replaces by a comment in front of it."""
+    """Return the keys of rules that a later rule replaces, according to a comment before it."""
     keys: set[str] = set()
     for block in blocks_of(text) if "replaces:" in text else ():
         if rule := rule_of(block):
-            keys.discard(rule.key)  # a value can come back
+            keys.discard(rule.key)  # a replaced rule may be noted again
             comments = _REPLACES.finditer(block.text, 0, _end_of_lead(block.text))
             keys.update(rule_key(comment["rule"]) for comment in comments)
     return keys
 
 
 def repeated_rule_texts(text: str) -> list[str]:
-    """Return the rules of a text, repeated as often as they are noted, newest last."""
+    """Return the rules in a text, each as often as it was noted, newest last."""
     rules = (rule_of(block) for block in blocks_of(text) if not flaw_of(block))
     return [rule.text for rule in rules if rule]
 
 
 def read_learnings(text: str) -> Learnings:
-    """Read the rules and the mistakes of a text, without the rules that a later rule replaces."""
+    """Read the rules and errors in a text, without rules that a later rule replaces."""
     blocks = blocks_of(text)
     by_key: dict[str, WrittenRule] = {}
     problems: list[Problem] = []
@@ -120,7 +121,7 @@ def read_learnings(text: str) -> Learnings:
 
 
 def rule_of(block: Block) -> WrittenRule | None:
-    """Return the rule of a block; None for a header or a text that is too short."""
+    """Return the rule in a block, or None for a header or a text that is too short."""
     words = rule_words(block.text)
     if block.header or _width(words) < _MIN_WIDTH:
         return None
@@ -130,20 +131,20 @@ def rule_of(block: Block) -> WrittenRule | None:
 
 
 def scope_of(text: str) -> tuple[str, ...]:
-    """Return the file patterns in the comments in front of a rule."""
+    """Return the file patterns in the comments before a rule."""
     comments = _SCOPE.finditer(text, 0, _end_of_lead(text))
     patterns = (part.strip() for comment in comments for part in comment["patterns"].split(","))
     return tuple(dict.fromkeys(filter(None, patterns)))
 
 
 def with_scope(rule: str, scope: Iterable[str]) -> str:
-    """Return the text of a rule with its scope in a comment in front."""
+    """Return the text of a rule with a comment before it that has its scope."""
     patterns = ", ".join(scope)
     return f"<!-- scope: {patterns} --> {rule}" if patterns else rule
 
 
 def with_replaced(rule: str, older_rules: Iterable[str]) -> str:
-    """Return the text of a rule with the rules that it replaces in comments in front."""
+    """Return the text of a rule with comments before it that have the replaced rules."""
     return " ".join([*(f"<!-- replaces: {older_rule} -->" for older_rule in older_rules), rule])
 
 
@@ -153,7 +154,7 @@ def can_be_replaced(rule: str) -> bool:
 
 
 def flaw_of(block: Block) -> Problem | None:
-    """Return the reason why a block cannot be a rule; None if it can."""
+    """Return the problem of a block that cannot be a rule, or None."""
     if "\0" in block.text:
         return _problem(block.line, "nul", "a NUL byte; remove it")
     if _NO_UTF8.search(block.text):
@@ -172,7 +173,7 @@ def _problem(line: int, code: str, message: str) -> Problem:
 
 
 def rule_words(text: str) -> str:
-    """Return the words of a block on one line, without headings and comments in front."""
+    """Return the text of a block on one line, without headings and comments before it."""
     return " ".join(text[_end_of_lead(text) :].split())
 
 
@@ -193,11 +194,11 @@ def _width(text: str) -> int:
 def blocks_of(text: str) -> list[Block]:
     """Split a text at its separators; the joined blocks are the text, byte for byte."""
     lines = _LINE.findall(text)
-    fenced = _fenced_lines(lines)
+    fenced_lines = _fenced_lines(lines)
     blocks: list[Block] = []
     start = 0
     for number, line in enumerate(lines):
-        if number not in fenced and _SEPARATOR.fullmatch(line):
+        if number not in fenced_lines and _SEPARATOR.fullmatch(line):
             blocks.append(Block("".join(lines[start:number]), line, start + 1))
             start = number + 1
     blocks.append(Block("".join(lines[start:]), "", start + 1))
@@ -207,19 +208,19 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def _fenced_lines(lines: Sequence[str]) -> set[int]:
-    """Return the numbers of lines in code fences; a fence without an end does not count."""
+    """Return the indices of lines in code fences; ignore a fence without an end."""
     fences = {at: fence for at, line in enumerate(lines) if (fence := _FENCE.match(line))}
-    fenced: set[int] = set()
+    fenced_lines: set[int] = set()
     last = -1
     for number, opening in fences.items():
         if number > last and not (opening["mark"][0] == "`" and "`" in opening["info"]):
             last = _closing_line(lines, fences, number)
-            fenced.update(range(number, last))
-    return fenced
+            fenced_lines.update(range(number, last))
+    return fenced_lines
 
 
 def _closing_line(lines: Sequence[str], fences: Mapping[int, re.Match[str]], start: int) -> int:
-    """Return the number of the line that closes a fence; the opening line if none does."""
+    """Return the index of the line that closes a fence, or of the opening line if none does."""
     fence_sign, size, number = fences[start]["mark"], 0, start
     while (number := number + 1) < len(lines) and (size := size + len(lines[number])) <= MAX_LENGTH:
         fence = fences.get(number)
@@ -232,7 +233,7 @@ def _closing_line(lines: Sequence[str], fences: Mapping[int, re.Match[str]], sta
 
 
 def without_rules(text: str, keys: Collection[str]) -> str:
-    """Return a text without the blocks of these rules; every other byte stays."""
+    """Remove the blocks of some rules from a text; every other byte stays."""
     parts: list[str] = []
     for block in blocks_of(text):
         rule = None if flaw_of(block) else rule_of(block)
@@ -242,7 +243,7 @@ def without_rules(text: str, keys: Collection[str]) -> str:
 
 
 def render_addition(text: str, rules: Iterable[str]) -> str:
-    """Return the text that, appended to a text, adds these rules."""
+    """Return the text to append to a text, to add some rules."""
     last_line = (_LINE.findall(text) or [""])[-1]
     start = "" if text.endswith("\n") or not text else "\n"
     opening = start if _SEPARATOR.fullmatch(last_line) else start + SEPARATOR
@@ -267,9 +268,9 @@ _FULL = Problem(
 
 
 class AppendedText(Struct, frozen=True):
-    """The text in the work tree's LEARNINGS.md that follows the committed one.
+    """The text that follows the committed text in the work tree's LEARNINGS.md.
 
-    `committed` are the committed bytes and `blob` is their version, None without a file.
+    `committed` has the committed bytes, and `blob` their version, or None without a file.
     `is_finished` is True if nobody is writing in the file.
     """
 
@@ -280,10 +281,10 @@ class AppendedText(Struct, frozen=True):
 
 
 class AdoptionPlan(Struct, frozen=True):
-    """The change that commits appended rules, None without rules, and problems with others.
+    """The change that commits appended rules, or None without rules.
 
-    `leftover` are the bytes that stay uncommitted; `is_unfinished` is True if an agent is
-    still writing.
+    `leftover` has the bytes that stay uncommitted; `is_unfinished` is True if an agent is still
+    writing.
     """
 
     change: Change | None
@@ -293,12 +294,12 @@ class AdoptionPlan(Struct, frozen=True):
 
 
 def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
-    """Plan to commit the appended rules, cleaned of secrets; other blocks stay.
+    """Plan to commit the appended rules without secrets; other blocks stay uncommitted.
 
     The last block waits while an agent may still be writing it.
     """
     blocks = blocks_of(appended.text)
-    if appended.committed:  # else the file begins here, with its header
+    if appended.committed:  # otherwise the text begins with the header of the file
         blocks = [Block(b.text, b.end, b.line) for b in blocks]
     unfinished_text = "" if appended.is_finished else blocks[-1].text
     blocks = blocks if appended.is_finished else blocks[:-1]
@@ -316,16 +317,16 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
         _encode(content),
         _encode(leftover),
     )
-    written = [b for b in blocks if b.line in texts]
-    adopted = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in written]
-    change = _adoption_change(adoption, adopted)
+    committed_blocks = [b for b in blocks if b.line in texts]
+    adopted_blocks = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in committed_blocks]
+    change = _adoption_change(adoption, adopted_blocks)
     return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished_text), waits)
 
 
 def _select_fitting(
     blocks: list[Block], appended: AppendedText, redact: Callable[[str], str]
 ) -> tuple[dict[int, str], bool]:
-    """Return (line -> the text of a block to commit, True if others had no room)."""
+    """Return the texts to commit by the line of their block, and True if the file got full."""
     free_bytes = MAX_LEARNINGS - len(appended.committed)
     text_by_line: dict[int, str] = {}
     for block in blocks:
@@ -357,7 +358,7 @@ def _adoption_change(adoption: Adoption, blocks: list[Block]) -> Change:
 
 
 def rule_ref(text: str) -> Ref:
-    """Return the address of a noted rule; the pattern that is made of it has the same id."""
+    """Return the ref of a noted rule; a pattern made from the rule has the same id."""
     return Ref("rule", LearnedPattern(pattern=text).id)
 
 

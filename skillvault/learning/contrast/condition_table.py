@@ -1,8 +1,9 @@
-"""The table of conditions that may explain a result: each recorded before the result.
+"""Build the table of conditions that may explain a result; each was recorded before the result.
 
-Left out are fields of the result, applied skills, the agent (a stratum) and its confidence, and
-words of success or failure. A reasoning that may have been written after the result gives no
-conditions.
+The table leaves out fields of the result, applied skills, the agent (outcomes of one agent are
+compared with each other) and its confidence, and words of success or failure. A reasoning that may
+have been written after the result gives no conditions. `separations` and `leads` test the columns;
+to add a kind of condition, see `_single_columns`.
 """
 
 import math
@@ -33,15 +34,15 @@ Floats = NDArray[np.floating[Any]]
 
 Rule = tuple[Condition, ...]
 
-_MIN_OUTCOMES = 3  # with and without a condition; fewer are an anecdote
+_MIN_OUTCOMES = 3  # outcomes that meet a condition, and outcomes that do not
 _MIN_OF_PAIR = 5  # outcomes that meet a pair of conditions
-_FEW_VALUES = 10  # a number with so few distinct values is cut between all of them
-_DIVISIONS = 10  # parts that a number is cut into
-_LEAD_CUTS = 16  # distinct values that are all cut for leads, and the cuts of more values
-_MIN_RECORDED = 0.8  # share of the tries that must record the key of a lead
+_FEW_VALUES = 10  # a number with so few distinct values is cut between all values
+_DIVISIONS = 10  # parts into which another number is cut
+_LEAD_CUTS = 16  # for leads: cuts of a number, and distinct values that are all cut
+_MIN_RECORDED = 0.8  # share of the outcomes that must have the key of a lead
 _MIN_BAND = 2  # divisions in a band
-_PAIR_DIVISIONS = 4  # parts of a number in a pair
-_MAX_PAIRED = 120  # conditions to pair, those nearest to one half first
+_PAIR_DIVISIONS = 4  # parts into which a number in a pair is cut
+_MAX_PAIRED = 120  # conditions to pair; those that divide the outcomes best come first
 _KINDS: tuple[ConditionKind, ...] = (
     "context", "target", "agent", "number", "window", "day", "word",
 )  # fmt: skip
@@ -53,8 +54,8 @@ _COMPLEMENTS: Mapping[Operator, Operator] = {
 class ConditionTable(NamedTuple):
     """The truth values of conditions, as arrays of (columns x outcomes).
 
-    `rules` are the conditions of the columns and `opposites` their complements (None without a
-    name). `truth` is the truth value; `recorded` is False if the value is not known.
+    `rules` has the conditions of the columns, and `opposites` their complements or None.
+    `recorded` is False where an outcome did not record the value.
     """
 
     rules: list[Rule]
@@ -64,7 +65,7 @@ class ConditionTable(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The truth values of one condition; `recorded` is False if the value is not known."""
+    """The truth values of one condition, as in `ConditionTable`."""
 
     rule: Rule
     opposite: Rule | None
@@ -75,7 +76,7 @@ class Column(NamedTuple):
 def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
     """Return the table of single conditions and pairs of conditions.
 
-    Conditions that hold for the same outcomes, or for the complement, share a column.
+    Conditions that hold for the same outcomes, or for all others, share a column.
     """
     singles = _drop_rare(_stack(list(_single_columns(outcomes)), len(outcomes)), _MIN_OUTCOMES)
     pairs = _drop_rare(_pair_table(outcomes), _MIN_OF_PAIR)
@@ -86,7 +87,7 @@ def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
 
 
 def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
-    """Return the values or cuts of each key that most outcomes recorded, short lists first.
+    """Return the columns of each key that most outcomes recorded, the shortest list first.
 
     Target and agent are keys too.
     """
@@ -133,7 +134,7 @@ def _single_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _named_values(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
-    """Yield the values of each key, with None in place of numbers and missing values."""
+    """Yield (kind, key, values) with None in place of numbers and missing values."""
     for key in _context_keys(outcomes):
         values = [outcome.context.get(key) for outcome in outcomes]
         yield "context", key, [None if is_number(value) else value for value in values]
@@ -149,7 +150,7 @@ def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _is_result(value: Scalar) -> bool:
-    """Return True if a value is about the result; `win` alone may be an operating system."""
+    """Return True if a value is about a result; `win` is not, it may be an operating system."""
     word = value.strip().lower() if isinstance(value, str) else ""
     return word in ("loss", "losses") or (is_result_word(word) and word != "win")
 
@@ -178,7 +179,7 @@ class _Number(NamedTuple):
     recorded: Bools
 
     def bounds(self, divisions: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
-        """Return the bounds by position: quantiles, or all gaps if there are few values."""
+        """Return the bounds by position: between all values if they are few, else quantiles."""
         values = sorted(self.values[self.recorded].tolist())
         steps = sorted(set(values))
         if len(steps) <= value_limit:
@@ -244,7 +245,7 @@ def _time_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _word_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
-    """Yield the words of the reasoning, if the reasoning was written before the result."""
+    """Yield a condition for each word in reasonings that were written before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     has_reasoning = np.array([bool(text) for text in texts])
     indices_by_term: dict[str, list[int]] = defaultdict(list)
@@ -274,7 +275,7 @@ def _pair_table(outcomes: Sequence[Outcome]) -> ConditionTable:
 
 
 def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
-    """Return the conditions to pair: values and quartiles that divide the outcomes best."""
+    """Return the values and quartiles that divide the outcomes best."""
     keys = _named_values(outcomes)
     columns = [c for kind, key, names in keys for c in _value_columns(kind, key, names)]
     for number in _numbers(outcomes):
@@ -282,9 +283,9 @@ def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
             complement = column.recorded & ~column.truth
             columns += [column, column._replace(rule=column.opposite or (), truth=complement)]
     counts = ((float(column.truth.sum()), column) for column in columns)
-    pairable = [(n, c) for n, c in counts if _MIN_OF_PAIR <= n <= len(outcomes) - _MIN_OUTCOMES]
-    pairable.sort(key=lambda pair: (abs(pair[0] - len(outcomes) / 2), generality(pair[1].rule)))
-    nearest = [column for _, column in pairable[:_MAX_PAIRED]]
+    choices = [(n, c) for n, c in counts if _MIN_OF_PAIR <= n <= len(outcomes) - _MIN_OUTCOMES]
+    choices.sort(key=lambda pair: (abs(pair[0] - len(outcomes) / 2), generality(pair[1].rule)))
+    nearest = [column for _, column in choices[:_MAX_PAIRED]]
     return sorted(nearest, key=lambda column: generality(column.rule))
 
 
@@ -317,9 +318,9 @@ def _drop_rare(table: ConditionTable, min_count: int) -> ConditionTable:
 
 
 def _merge_equal(table: ConditionTable) -> ConditionTable:
-    """Merge columns that hold for the same outcomes or for complements."""
+    """Merge columns that hold for the same outcomes or for the complement."""
     first = table.recorded.argmax(axis=1)
-    # A column and its complement are compared as the one that the first outcome does not meet.
+    # Of a column and its complement, compare the one that the first outcome does not meet.
     flips = table.truth[np.arange(len(first)), first]
     truth = np.where(flips[:, None], table.recorded & ~table.truth, table.truth)
     packed_bits = np.concatenate([np.packbits(truth, 1), np.packbits(table.recorded, 1)], axis=1)

@@ -1,6 +1,7 @@
-"""Episodes: groups of decisions that share their luck, so that one evening counts once.
+"""Group decisions into episodes, which share their luck, so that one evening counts once.
 
-Episodes depend on the decisions alone, never on their order of arrival.
+Rules, leads and lifts count episodes. They depend on the decisions alone, not on the order of
+arrival. To change which decisions belong together, see `group_episodes`.
 """
 
 from collections import defaultdict
@@ -18,10 +19,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Occasion(NamedTuple):
-    """The properties of a decision that decide its episode; times are microseconds.
+    """The properties of a decision that decide its episode.
 
-    `about` is its domain and action. `task` is its request, else its target. `is_timed` is False if
-    the time is not known or the decision forms an episode alone.
+    `at` is the time in microseconds since 1970. `about` is the domain and action. `task` is the
+    request, or the target without a request. `is_timed` is False if the time is not known or if the
+    decision is an episode alone.
     """
 
     id: str
@@ -40,10 +42,10 @@ def episodes_of(outcomes: Sequence[Outcome], minutes: int) -> list[int]:
 def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
     """Number the episodes, and return the number of each decision.
 
-    The decisions of an episode have one domain and action. Each follows the last within `minutes`,
-    or follows it in one session on one task (without a task, on one target). No episode is longer
-    than an hour. The runs of a batch are no session: each is an episode, unless no run of the batch
-    names a task (the trades of a backtest).
+    The decisions of an episode have one domain and action, and each follows the one before within
+    `minutes`, or within an hour in one session on one task. No episode is longer than an hour. Each
+    run of a batch with tasks is an episode; without tasks (the trades of a backtest), the time
+    decides.
     """
     order = sorted(range(len(occasions)), key=lambda i: (occasions[i].at, occasions[i].id))
     sets = DisjointSets(len(occasions))
@@ -62,7 +64,7 @@ def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
 
 
 def episode_words(outcomes: Sequence[Outcome], minutes: int) -> str:
-    """Return ` on 3 occasions`, or "" if each outcome is an episode."""
+    """Return ` on 3 occasions` for 3 episodes, or "" if each outcome is an episode."""
     count = len(set(episodes_of(outcomes, minutes)))
     return f" on {pluralize(count, 'occasion')}" if count < len(outcomes) else ""
 
@@ -83,7 +85,7 @@ def _occasion(outcome: Outcome) -> Occasion:
 def _consecutive(
     order: Iterable[int], keys: Sequence[Hashable | None]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the indices of consecutive decisions with the same key, without those of key None."""
+    """Yield pairs of consecutive indices with the same key; skip the key None."""
     groups: dict[Hashable, list[int]] = defaultdict(list)
     for i in order:
         if keys[i] is not None:
@@ -93,7 +95,7 @@ def _consecutive(
 
 
 def _split_long(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> Iterator[list[int]]:
-    """Split groups so that no group is longer than an hour."""
+    """Yield the groups; split a group that is longer than an hour."""
     for members in groups:
         episode: list[int] = []
         for i in members:

@@ -1,8 +1,8 @@
-"""Leads: conditions that separate few outcomes of one action; each episode has one vote.
+"""Find leads: conditions that may explain the failures of an action with few outcomes.
 
-Leads depend on the outcomes alone. The test takes the smallest p over all keys, each from
-permutations of the votes (min-p: Westfall and Young 1993). So a key with many cuts does not weaken
-the other keys.
+Each episode has one vote, its share of failures. The test compares the smallest p of all keys with
+permutations of the votes (min-p: Westfall and Young 1993), so a key with many cuts does not weaken
+the other keys. `account/rules.py` calls `rules_and_leads`; rules are in `separations`.
 """
 
 import math
@@ -40,15 +40,18 @@ from skillvault.model.records import Outcome
 # so this bounds all tests together and gives the first few more power than a constant .02.
 _LEVEL = 0.4
 _MIN_EPISODES, _MIN_SIDE = 8, 3  # episodes in all, and on each side of a condition
-_MIN_SERIAL_EPISODES = 16  # that show whether a number and the results both drift
+_MIN_SERIAL_EPISODES = 16  # with fewer, a drift over time cannot be seen
 _RESULT = "failures"
 _MAX_ARRANGEMENTS, _SHUFFLES = 5_000, 2_000
 _MAX_LEADS = 2
-_ROUNDING = 1e-4  # of the logarithm of a p, which is computed in single precision
+_ROUNDING = 1e-4  # error of the logarithm of a p, which is computed in single precision
 
 
 class _Tries(NamedTuple):
-    """The episodes of an action in order of time; a vote is the share of failures."""
+    """The episodes of an action by time.
+
+    `votes` has the share of failures of each episode. Votes are exchanged only within `strata`.
+    """
 
     decisions: Decisions
     votes: Floats
@@ -58,7 +61,10 @@ class _Tries(NamedTuple):
 
 
 class _Cuts(NamedTuple):
-    """The compared conditions: `truth` and `recorded` (cuts x episodes), and keys by cut."""
+    """The conditions to compare: `truth` and `recorded` as (cuts x episodes).
+
+    `keys` numbers the key of each cut.
+    """
 
     columns: list[Column]
     keys: Ints
@@ -74,8 +80,8 @@ def rules_and_leads(
 ) -> tuple[Separation, ...]:
     """Return the rules of one domain and action, then the leads about other keys.
 
-    A rule must also be a lead, or have passed for the oldest `previous_point` outcomes. If
-    `previous_point` is None, every rule is returned.
+    A rule counts only if it is also a lead, or if it held already for the first `previous_point`
+    outcomes. If `previous_point` is None, every rule counts.
     """
     lead_rules = leads(outcomes, settings)
     passing_rules = separations(outcomes, results, settings)
@@ -95,8 +101,8 @@ def leads(
 ) -> tuple[Separation, ...]:
     """Return the conditions with more failures than chance explains.
 
-    The outcomes are of one domain and action, in any order. A second lead separates outcomes that
-    the first lead does not separate.
+    The outcomes are of one domain and action, in any order. A second lead must explain failures
+    that the first lead does not explain.
     """
     tries = _tries_of(outcomes, settings)
     if tries is None:
@@ -121,27 +127,27 @@ def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
 
 
 def _tries_of(outcomes: Sequence[Outcome], settings: EvaluatePolicy) -> _Tries | None:
-    """Return the latest failures and successes; None if they are too few or all have one result."""
+    """Return the latest episodes, or None if there are too few or all have the same result."""
     by_id = {outcome.id: outcome for outcome in outcomes}
-    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
-    recent = [outcome for outcome in recent if outcome.result.status != "neutral"]
-    is_failure = np.array([outcome.result.status == "failure" for outcome in recent])
-    if len(recent) < _MIN_EPISODES or is_failure.all() or not is_failure.any():
+    runs = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
+    runs = [outcome for outcome in runs if outcome.result.status != "neutral"]
+    is_failure = np.array([outcome.result.status == "failure" for outcome in runs])
+    if len(runs) < _MIN_EPISODES or is_failure.all() or not is_failure.any():
         return None
-    episodes = number_names(episodes_of(recent, settings.episode_minutes))
+    episodes = number_names(episodes_of(runs, settings.episode_minutes))
     first_places = np.unique(episodes, return_index=True)[1]
     if len(first_places) < _MIN_EPISODES:
         return None
     votes = np.bincount(episodes, is_failure) / np.bincount(episodes)
-    strata = strata_of([tuple(map(recent[i].context.get, FRAME_KEYS)) for i in first_places])
-    sessions = number_names([outcome.session for outcome in recent])
+    strata = strata_of([tuple(map(runs[i].context.get, FRAME_KEYS)) for i in first_places])
+    sessions = number_names([outcome.session for outcome in runs])
     seed = sha256("\n".join(sorted(by_id)).encode()).digest()
-    decisions = Decisions(recent, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
+    decisions = Decisions(runs, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
     return _Tries(decisions, votes, strata, sessions[first_places], seed)
 
 
 def _cuts_of(tries: _Tries) -> _Cuts:
-    """Return the cuts with enough episodes on both sides, each division once."""
+    """Return the cuts with enough episodes on both sides; keep one of equal cuts."""
     groups = lead_columns(tries.decisions.outcomes)
     columns = [column for group in groups for column in group]
     if not columns:
@@ -155,12 +161,12 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     truth = is_testable & (2 * met_counts > recorded_counts)
     hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _MIN_SIDE) & (counts >= _MIN_EPISODES)
-    chosen = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
-    return _Cuts([columns[i] for i in chosen], keys[chosen], truth[chosen], is_testable[chosen])
+    rows = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
+    return _Cuts([columns[i] for i in rows], keys[rows], truth[rows], is_testable[rows])
 
 
 def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]:
-    """Return the first cut of each division of the episodes, whatever side the cut names."""
+    """Return the index of the first of the cuts that divide the episodes in the same way."""
     first = recorded.argmax(axis=1)
     aligned_truths = np.where(truth[np.arange(len(truth)), first, None], recorded & ~truth, truth)
     packed_bits = np.packbits(np.concatenate([aligned_truths, recorded], axis=1), axis=1)
@@ -171,7 +177,7 @@ def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]
 
 
 def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandidate:
-    """Return the side of a cut that has more failures."""
+    """Return the candidate for the side of a cut that has more failures."""
     is_failure, rule = decisions.results[_RESULT], column.rule
     truth, complement = column.truth, column.recorded & ~column.truth
     if is_failure[complement].mean() > is_failure[truth].mean():
@@ -184,7 +190,7 @@ def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandida
 
 
 def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
-    """Return the index of the cut that separates best, and its p among all keys."""
+    """Return the index of the cut that separates best, and its p over all keys."""
     centred = centred_within(cuts.truth, cuts.recorded, tries.strata)
     arrangements = _arrangements(tries).astype(np.float32)
     surprises = _surprises(centred @ arrangements.T, cuts, tries.votes)
@@ -201,23 +207,22 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
 
 
 def _tail_shares(values: Floats) -> Floats:
-    """Return the share of values that are at least as great, for each value.
+    """Return for each value the share of values that are at least as great.
 
-    Shuffles give too few values beyond the highest hundredth, so there the share falls with the
-    mid-p.
+    Shuffles give too few values in the highest hundredth, so there the share is extrapolated.
     """
-    ascending = np.sort(values)
-    shares: Floats = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
+    sorted_values = np.sort(values)
+    shares: Floats = 1 - np.searchsorted(sorted_values, values - _ROUNDING) / len(values)
     if len(values) == _SHUFFLES + 1:
-        bound = ascending[-_SHUFFLES // 100]
+        bound = sorted_values[-_SHUFFLES // 100]
         shares = np.where(values > bound, np.exp(bound - values) / 100, shares)
     return shares
 
 
 def _surprises(surplus: Floats, cuts: _Cuts, votes: Floats) -> Floats:
-    """Return -log of the mid-p of the failures with a condition (cuts x arrangements).
+    """Return -log of the mid-p of the failures that meet a condition (cuts x arrangements).
 
-    `surplus` is the number of failures beyond the expectation within strata.
+    `surplus` is the number of these failures beyond the expectation within strata.
     """
     hits, of = cuts.truth.sum(axis=1), cuts.recorded.sum(axis=1)
     sizes, inverse = np.unique(np.stack([hits, of]), axis=1, return_inverse=True)
@@ -238,7 +243,10 @@ def _surprises(surplus: Floats, cuts: _Cuts, votes: Floats) -> Floats:
 
 
 def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Floats:
-    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` of `total`."""
+    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` episodes.
+
+    There are `failures` among all `total` episodes. The array has `max_failures` + 1 items.
+    """
     low, high = max(0, met + failures - total), min(met, failures)
     logs = np.concatenate([[0], np.log(np.arange(1, total + 1)).cumsum()])  # of the factorials
     k = np.arange(low, high + 1)
@@ -251,10 +259,10 @@ def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Floats:
 
 
 def _dependence(centred: Floats, cuts: _Cuts, tries: _Tries) -> Floats:
-    """Return the factor, at least 1, by which dependent episodes weaken a cut.
+    """Return the factor, at least 1, by which dependent episodes weaken each cut.
 
-    Episodes of a session depend on each other (Kish 1965) if condition and votes both vary by
-    session. Numbers also depend on time (Bartlett 1935) if condition and votes both drift.
+    The factor is greater if condition and votes both vary by session (Kish 1965), and for numbers
+    also if both drift over time (Bartlett 1935).
     """
     votes = tries.votes - membership(tries.strata) @ (
         np.bincount(tries.strata, tries.votes) / np.bincount(tries.strata)
@@ -266,11 +274,11 @@ def _dependence(centred: Floats, cuts: _Cuts, tries: _Tries) -> Floats:
     session_share = np.maximum(((rows @ member) ** 2).sum(axis=1) / total - 1, 0)
     factor: Floats = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
     if len(votes) >= _MIN_SERIAL_EPISODES:
-        numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
+        is_numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
         for lag in range(1, len(votes) // 4):
             serial_share = (rows[:, lag:] * rows[:, :-lag]).sum(axis=1) / total
             serial_share = np.maximum(serial_share - len(votes) ** -0.5, 0)
-            factor += 2 * serial_share[:-1] * serial_share[-1] * numeric
+            factor += 2 * serial_share[:-1] * serial_share[-1] * is_numeric
     return factor
 
 
@@ -278,7 +286,7 @@ def _dependence(centred: Floats, cuts: _Cuts, tries: _Tries) -> Floats:
 
 
 def _arrangements(tries: _Tries) -> Floats:
-    """Return the votes exchanged within strata (arrangements x episodes), real votes first."""
+    """Return the votes, permuted within strata (arrangements x episodes), real votes first."""
     votes = tries.votes
     members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
     counts = [Counter(votes[indices].tolist()) for indices in members]
@@ -290,19 +298,19 @@ def _arrangements(tries: _Tries) -> Floats:
         return votes[_shuffles(members, len(votes), tries.seed)]
     rows = votes[None]
     for indices, count in zip(members, counts, strict=True):
-        free = np.repeat(indices[None], len(rows), axis=0)
+        places = np.repeat(indices[None], len(rows), axis=0)
         for value, number in sorted(count.items()):
-            choices, rest_places = _choices(free.shape[1], number)
+            choices, rest_places = _choices(places.shape[1], number)
             rows = np.repeat(rows, len(choices), axis=0)
-            np.put_along_axis(rows, free[:, choices].reshape(len(rows), number), value, axis=1)
-            free = free[:, rest_places].reshape(len(rows), rest_places.shape[1])
+            np.put_along_axis(rows, places[:, choices].reshape(len(rows), number), value, axis=1)
+            places = places[:, rest_places].reshape(len(rows), rest_places.shape[1])
     first = int((rows == votes).all(axis=1).argmax())
     rows[[0, first]] = rows[[first, 0]]
     return rows
 
 
 def _choices(total: int, number: int) -> tuple[Ints, Ints]:
-    """Return each choice of `number` out of `total` indices, and the indices that remain."""
+    """Return all choices of `number` out of `total` indices, and the indices not chosen."""
     choices = np.array(list(combinations(range(total), number)), dtype=np.intp)
     is_free = np.ones((len(choices), total), dtype=bool)
     np.put_along_axis(is_free, choices, False, axis=1)
@@ -310,7 +318,7 @@ def _choices(total: int, number: int) -> tuple[Ints, Ints]:
 
 
 def _shuffles(members: Sequence[Ints], count: int, seed: bytes) -> Ints:
-    """Return the index of the vote of each episode (shuffles x episodes), real votes first."""
+    """Return which vote each episode gets (shuffles x episodes), unshuffled first."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
     mask = (1 << count.bit_length()) - 1  # bits of the number of an episode
     sort_keys = (draws.reshape(_SHUFFLES, count) & ~np.uint32(mask)) | np.arange(

@@ -1,4 +1,4 @@
-"""The values that an outcome recorded before its result, and the conditions that they meet."""
+"""Read the values that an outcome recorded before its result, and check conditions on them."""
 
 from datetime import UTC
 
@@ -17,7 +17,7 @@ def is_report(outcome: Outcome) -> bool:
 
 
 def is_met(condition: Condition, outcome: Outcome) -> bool | None:
-    """Return True if an outcome meets a condition; None if it did not record the value."""
+    """Return True if an outcome meets a condition, or None if it did not record the value."""
     value, expected = _recorded_value(condition, outcome), condition.value
     if value is None:
         return False if condition.op == "is" and condition.kind in ("context", "target") else None
@@ -52,10 +52,10 @@ def _recorded_value(condition: Condition, outcome: Outcome) -> Scalar | frozense
 
 
 def is_number(value: Scalar) -> bool:
-    """Return True for an integer or a float, False for True and False."""
+    """Return True for an integer or a float, and False for a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def normalize_value(value: Scalar) -> Scalar:
-    """Collapse the spaces of a value for comparison."""
+    """Collapse the spaces in a text for comparison; return other values as they are."""
     return " ".join(value.split()) if isinstance(value, str) else value

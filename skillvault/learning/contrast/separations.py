@@ -1,7 +1,8 @@
-"""Rules: conditions that separate the results of one action, with their counts.
+"""Find rules: conditions that separate the results of one action, with their counts.
 
-Rules depend on the outcomes alone. Each rule must add to the rules before it, and still hold
-lately.
+`separations` tests all conditions of the table against chance, then keeps those that add to the
+rules before them and still hold in the later half. `leads` calls it. Rules depend on the outcomes
+alone, not on the order of arrival.
 """
 
 import math
@@ -32,23 +33,23 @@ Ints = NDArray[np.intp]
 
 SHIFTS = 400
 DEFAULT_SETTINGS = EvaluatePolicy()
-_MAX_FALSE_ALARMS = 0.05  # share of sets without a cause that may get any rule
-_FULL_SET = 60  # outcomes; a smaller set is tested again soon, so it gets fewer false alarms
+_MAX_FALSE_ALARMS = 0.05  # share of sets of outcomes without a cause that get a rule by chance
+_FULL_SET = 60  # outcomes; a smaller set may get fewer false alarms, as it is tested again soon
 _MIN_OUTCOMES, _MIN_RESULTS, _MIN_EPISODES = 12, 3, 5
-_MIN_STRATUM = 3  # outcomes with one name
-_MIN_LATE = 3  # late outcomes with and without a condition
-# Standard errors to reach: beside the accepted rules, if the results of a session may share their
-# luck, and for a part of a pair beside a single cause.
+_MIN_STRATUM = 3  # outcomes of a stratum; smaller strata are put together
+_MIN_LATE = 3  # late outcomes that meet a condition, and late outcomes that do not
+# Standard errors that a rule must reach: beside the accepted rules, if the results of a session
+# may share their luck, and for each part of a pair if the other part is also a single rule.
 _MIN_Z, _MIN_SESSION_Z, _MIN_PAIR_Z = 2.33, 3.0, 3.29
-_PAIR_HANDICAP = 0.15  # standard errors: the many pairs would hide single conditions
-_CHANGE_Z = 1.28  # standard errors between the halves of the time
-_SESSION_SHARE = 0.5  # of the variance, from which on a condition belongs to sessions
+_PAIR_HANDICAP = 0.15  # standard errors; otherwise the many pairs would hide single conditions
+_CHANGE_Z = 1.28  # standard errors from which on two halves of the time differ
+_SESSION_SHARE = 0.5  # share of its variance between sessions; above, a condition is by session
 _STATISTIC_ROUNDING, _ROUNDING = 1e-5, 1e-9
 _CUTS = ("at least", "below", "between", "outside")
 
 
 class _Effect(NamedTuple):
-    """The effect of a condition on the frequency of a result: difference, standard error, ratio."""
+    """The effect of a condition on the frequency of a result; `z` is difference by error."""
 
     difference: float
     error: float
@@ -59,7 +60,7 @@ _NO_EFFECT = _Effect(0.0, math.inf, 0.0)
 
 
 class RuleCandidate(NamedTuple):
-    """A condition that chance does not explain; `p` is family-wise over columns and results."""
+    """A condition that chance does not explain; `p` is corrected for all columns and results."""
 
     rule: Rule
     truth: Bools
@@ -76,7 +77,7 @@ class RuleCandidate(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """The compared outcomes by time, their results, and the numbers of their groups."""
+    """The compared outcomes by time, their results, and the number of each outcome's groups."""
 
     outcomes: Sequence[Outcome]
     results: Mapping[str, Bools]
@@ -90,7 +91,7 @@ def separations(
     results: Mapping[str, frozenset[str]],
     settings: EvaluatePolicy = DEFAULT_SETTINGS,
 ) -> tuple[Separation, ...]:
-    """Return the rules of each result, the most certain first.
+    """Return the rules of each result, the most certain rules first.
 
     The outcomes are of one domain and action, in any order. `results` maps each result ("failures",
     "losses beyond 10 %") to the ids of its outcomes. All results share one false alarm rate.
@@ -126,10 +127,10 @@ def _decisions_of(
 
 
 def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCandidate]:
-    """Return the columns that separate a result by more than chance, in no order.
+    """Return the columns that separate a result better than chance, in any order.
 
-    This is a max-T permutation test over the shifts of a ring: Westfall and Young 1993; Lancaster
-    et al. 2018 for surrogates by rotation.
+    The test is a max-T permutation test (Westfall and Young 1993). Results are rotated, not
+    shuffled, so that their dependence over time stays (Lancaster et al. 2018).
     """
     if not table.rules:
         return []
@@ -147,14 +148,14 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
         np.abs(statistics, out=statistics, where=~one_sided)
         greatest = np.maximum(greatest, statistics.max(axis=1))
     candidates = []
-    for name, signed in observations.items():
-        for column in np.flatnonzero(np.where(one_sided, signed, np.abs(signed)) > 0).tolist():
-            statistic = abs(signed[column])
+    for name, observed in observations.items():
+        for column in np.flatnonzero(np.where(one_sided, observed, np.abs(observed)) > 0).tolist():
+            statistic = abs(observed[column])
             p = float((greatest >= statistic - _STATISTIC_ROUNDING).mean())
             if p > alarm:
                 continue
             rule, truth, recorded = table.rules[column], table.truth[column], table.recorded[column]
-            if signed[column] < 0:
+            if observed[column] < 0:
                 rule, truth = table.opposites[column] or (), recorded & ~truth
             z = effect_of(truth, recorded, name, decisions).z
             candidates.append(RuleCandidate(rule, truth, recorded, name, float(statistic), p, z))
@@ -165,9 +166,9 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
 
 
 def rotations(strata: Ints, seed: bytes) -> Ints:
-    """Return the index of the result that each outcome gets (shifts x outcomes), unshifted first.
+    """Return which result each outcome gets (shifts x outcomes), unshifted first.
 
-    An agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
+    A single agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
     """
     members = [np.flatnonzero(strata == agent) for agent in np.unique(strata)]
     if len(members) == 1 and len(strata) <= SHIFTS:
@@ -184,7 +185,7 @@ def rotations(strata: Ints, seed: bytes) -> Ints:
 
 
 def centred_within(truth: Bools, recorded: Bools, strata: Ints) -> Floats:
-    """Return `truth` less its mean in the stratum (columns x outcomes); 0 if not recorded."""
+    """Return `truth` less its mean in the stratum, or 0 if not recorded (columns x outcomes)."""
     member = membership(strata)
     hits, counts = (values.astype(np.float32) @ member for values in (truth, recorded))
     shares = hits / np.maximum(counts, 1)
@@ -192,7 +193,7 @@ def centred_within(truth: Bools, recorded: Bools, strata: Ints) -> Floats:
 
 
 def renumber(strata: Ints) -> Ints:
-    """Renumber strata from 0 without gaps."""
+    """Number strata from 0 without gaps."""
     return np.unique(strata, return_inverse=True)[1].ravel()
 
 
@@ -216,14 +217,14 @@ def membership(strata: Ints) -> Floats:
 
 
 def _statistics(centred: Floats, results: Bools, strata: Ints) -> Floats:
-    """Return the standard errors between a column's share and chance (shifts x columns)."""
+    """Return the distance of each column from chance in standard errors (shifts x columns)."""
     member = membership(strata)
     sizes = member.sum(axis=0)
     share = (results[0] @ member) / sizes
     spread = sizes * share * (1 - share) / np.maximum(sizes - 1, 1)
     errors = np.sqrt((centred**2 @ member) @ spread)
     surplus = results.astype(np.float32) @ centred.T
-    # Nothing separates unless an agent both meets and misses it, and both fails and succeeds.
+    # Without variation of both condition and result within a stratum, the statistic is 0.
     return np.where(
         errors > _STATISTIC_ROUNDING, surplus / np.maximum(errors, _STATISTIC_ROUNDING), 0.0
     )
@@ -235,20 +236,20 @@ def _statistics(centred: Floats, results: Bools, strata: Ints) -> Floats:
 def _select_rules(
     candidates: Sequence[RuleCandidate], decisions: Decisions
 ) -> Iterator[Separation]:
-    """Yield the candidates that still separate when the accepted rules are held fixed."""
-    accepted: list[RuleCandidate] = []
+    """Yield the candidates that add to the accepted rules, the most certain first."""
+    accepted_rules: list[RuleCandidate] = []
     single_sources = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
-        is_repeat = any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted)
-        if is_repeat or not _adds_information(candidate, accepted, decisions):
+        is_repeat = any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted_rules)
+        if is_repeat or not _adds_information(candidate, accepted_rules, decisions):
             continue
         if _holds_in_parts(candidate, single_sources, decisions):
-            yield separation_of(candidate, accepted, decisions)
-            accepted.append(candidate)
+            yield separation_of(candidate, accepted_rules, decisions)
+            accepted_rules.append(candidate)
 
 
 def _cuts_same_number(rule: Rule, other: Rule) -> bool:
-    """Return True if two rules cut the same number, so that one rule is enough."""
+    """Return True if two rules cut the same number; then one rule is enough."""
     if len(rule) > 1 or len(other) > 1 or rule[0].op not in _CUTS:
         return False
     return _source(rule[0]) == _source(other[0])
@@ -259,26 +260,25 @@ def _source(condition: Condition) -> tuple[str, str]:
 
 
 def _adds_information(
-    candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
+    candidate: RuleCandidate, rules: Sequence[RuleCandidate], decisions: Decisions
 ) -> bool:
-    """Return True if a rule adds to the accepted rules and to its sessions."""
+    """Return True if a rule explains more than the accepted rules and more than its sessions."""
     strata = decisions.agents
-    for rule in accepted:
+    for rule in rules:
         strata = renumber(strata * 2 + rule.truth)
     truth, recorded, result = candidate.truth, candidate.recorded, candidate.result
     by_session = decisions._replace(episodes=decisions.sessions)
     session_z = effect_of(truth, recorded, result, by_session).z
     if candidate.z <= _MIN_Z or session_z <= _session_threshold(candidate, decisions):
         return False
-    return not accepted or effect_of(truth, recorded, result, decisions, strata=strata).z > _MIN_Z
+    return not rules or effect_of(truth, recorded, result, decisions, strata=strata).z > _MIN_Z
 
 
 def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
-    """Return the standard errors to reach if the results of a session share their luck.
+    """Return the standard errors that a rule must reach, because sessions share their luck.
 
     A condition that is the same in a whole session must reach more if there are few sessions. The
-    formula is the first term of Student's quantile around the normal quantile (Abramowitz and
-    Stegun 26.7.5).
+    formula expands Student's quantile around the normal quantile (Abramowitz and Stegun 26.7.5).
     """
     labels = renumber(decisions.sessions[candidate.recorded])
     x = candidate.truth[candidate.recorded] - candidate.truth[candidate.recorded].mean()
@@ -294,26 +294,26 @@ def _holds_in_parts(
 ) -> bool:
     """Return True if a rule still holds, and each part of a pair adds to the other part.
 
-    A condition in `single_sources` has many possible partners. Chance makes the best partner look
-    useful, so that partner must add more.
+    The partner of a condition in `single_sources` must add more, because of many possible partners
+    chance makes the best one look useful.
     """
     result = candidate.result
     if len(candidate.rule) == 1:
         return still_holds(candidate.truth, candidate.recorded, result, decisions)
     for condition in candidate.rule:
         truth = np.array([is_met(condition, outcome) is True for outcome in decisions.outcomes])
-        compared = truth & candidate.recorded
+        is_compared = truth & candidate.recorded
         min_gain = _MIN_PAIR_Z if _source(condition) in single_sources else _MIN_Z
-        is_gain = effect_of(candidate.truth, compared, result, decisions).z >= min_gain
-        if not (is_gain and still_holds(candidate.truth, compared, result, decisions)):
+        is_gain = effect_of(candidate.truth, is_compared, result, decisions).z >= min_gain
+        if not (is_gain and still_holds(candidate.truth, is_compared, result, decisions)):
             return False
     return True
 
 
 def still_holds(truth: Bools, recorded: Bools, result: str, decisions: Decisions) -> bool:
-    """Return False if a rule fails in the later half of the decisions and the halves differ.
+    """Return False if a rule no longer holds in the later half of the decisions.
 
-    A few late decisions are not enough to tell.
+    Return True if there are too few late decisions to tell.
     """
     half = _late_half(decisions)
     if (truth & half).sum() < _MIN_LATE or (recorded & ~truth & half).sum() < _MIN_LATE:
@@ -330,9 +330,9 @@ def _late_half(decisions: Decisions) -> Bools:
 
 
 def separation_of(
-    candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
+    candidate: RuleCandidate, accepted_rules: Sequence[RuleCandidate], decisions: Decisions
 ) -> Separation:
-    """Return a candidate as a rule with its counts."""
+    """Return the rule for a candidate, with its counts."""
     result, half = decisions.results[candidate.result], _late_half(decisions)
     truth, opposite = candidate.truth, candidate.recorded & ~candidate.truth
     late_counts, episodes = _tally(truth & half, result), decisions.episodes
@@ -348,7 +348,7 @@ def separation_of(
         read=len(decisions.outcomes),
         until=decisions.outcomes[-1].occurred_at,
         lately=late_counts if late_counts[1] < _MIN_LATE else None,
-        held=tuple(rule.rule for rule in accepted),
+        held=tuple(rule.rule for rule in accepted_rules),
     )
 
 
@@ -359,9 +359,9 @@ def _tally(truth: Bools, result: Bools) -> tuple[int, int]:
 def effect_of(
     truth: Bools, among: Bools, result: str, decisions: Decisions, *, strata: Ints | None = None
 ) -> _Effect:
-    """Return the effect of a condition on a result by the Mantel-Haenszel score test within strata.
+    """Return the effect of a condition on a result (Mantel-Haenszel score test within strata).
 
-    The variance grows with the correlation within episodes: Liang and Zeger 1986.
+    The variance includes the correlation within episodes (Liang and Zeger 1986).
     """
     labels = renumber((decisions.agents if strata is None else strata)[among])
     if not len(labels):
@@ -381,9 +381,9 @@ def effect_of(
 
 
 def _inflation(scores: Floats, clusters: Ints) -> float:
-    """Return the factor, at least 1, by which correlation in clusters increases a sum's variance.
+    """Return the factor, at least 1, by which clusters increase the variance of a sum.
 
-    Fewer than five clusters are too few for an estimate.
+    With fewer than five clusters the factor is 1.
     """
     deviations = scores - scores.mean()
     cluster_sums = np.bincount(renumber(clusters), deviations)

@@ -1,1 +1,1 @@
-"""distill: the failures of a finished session, and what worked afterwards, become a skill."""
+"""The rules of `distill`: make a skill from the failures and successes of a finished session."""

@@ -1,6 +1,7 @@
 """Find sessions that say the same, by the statements that they recorded.
 
-The words of a judge are not compared, because two judges word one session differently.
+`distill` skips a session whose statements a skill has already; `merge` groups sessions. Texts of a
+judge are not compared, because two judges word one session differently.
 """
 
 from collections import defaultdict
@@ -16,7 +17,7 @@ from skillvault.model.text import markdown
 
 
 class Overlap(NamedTuple):
-    """The number of statements that two sessions share, and the number of each session."""
+    """The number of statements that two sessions share, and the numbers that each has."""
 
     shared: int
     total: int
@@ -29,12 +30,12 @@ class Overlap(NamedTuple):
         return self.shared == self.total and self.other_shared == self.other_total
 
     def is_above(self, share: float) -> bool:
-        """Return True if the sessions share more than this part of the shorter session."""
+        """Return True if more than a share of the shorter session's statements is common."""
         return min(self.shared, self.other_shared) > share * min(self.total, self.other_total)
 
 
 def statements_of(session: Session) -> tuple[str, ...]:
-    """Return the statements in the excerpt of a session, each with its subject."""
+    """Return the statements of a session, each with its subject."""
     return tuple(dict.fromkeys(wordings[0] for wordings in _wordings(session)))
 
 
@@ -53,18 +54,18 @@ class Overlaps:
                 self._holders.append(session.id)
 
     def of(self, session: Session) -> dict[str, Overlap]:
-        """Return the overlap with each session that shares a statement with this one."""
-        shared: dict[str, set[int]] = defaultdict(set)
+        """Return the overlap with each other session that shares a statement, by session id."""
+        matches: dict[str, set[int]] = defaultdict(set)
         numbers: dict[str, set[int]] = defaultdict(set)
         forms = _forms_of(session)
         for index, form in enumerate(forms):
             for number in self._forms.same(form):
-                shared[self._holders[number]].add(index)
+                matches[self._holders[number]].add(index)
                 numbers[self._holders[number]].add(number)
         return {
-            name: Overlap(len(shared[name]), len(forms), len(numbers[name]), self._counts[name])
-            for name in sorted(shared)
-            if name != session.id
+            key: Overlap(len(matches[key]), len(forms), len(numbers[key]), self._counts[key])
+            for key in sorted(matches)
+            if key != session.id
         }
 
 
@@ -83,7 +84,7 @@ def _body_forms(body: str) -> FormIndex:
 
 
 def groups_of(sessions: Collection[Session], share: float) -> Iterator[list[Session]]:
-    """Group sessions that say the same, directly or through others, in order of time."""
+    """Group sessions that overlap, directly or through other sessions, in order of time."""
     by_time = sorted(sessions, key=lambda session: session.order)
     overlaps = Overlaps(by_time)
     positions, sets = {s.id: i for i, s in enumerate(by_time)}, DisjointSets(len(by_time))
@@ -100,7 +101,7 @@ def _forms_of(session: Session) -> list[Form]:
 
 
 def _wordings(session: Session) -> Iterator[tuple[str, ...]]:
-    """Yield the possible texts of each statement: with and without its subject."""
+    """Yield the possible wordings of each statement: with and without its subject."""
     pairs = [(failure.lemma, failure.reason) for failure in session.failures]
     pairs += [(success.lemma, success.text) for success in session.successes]
     for lemma, text in pairs:

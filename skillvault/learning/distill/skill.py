@@ -1,4 +1,7 @@
-"""The skill of a finished session: its state, excerpt, text, labels and commits."""
+"""Decide if a finished session makes a skill, and build the text and the commits of the skill.
+
+`loop/distill.py` reads the sessions. `merge.py` merges skills of several sessions.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -27,20 +30,20 @@ from skillvault.model.text.text import (
 )
 
 STEP = "distill"
-_KEY_REASON = 80  # characters of a reason by which failures differ
-_MAX_SUCCESS = 300  # characters of a success; a longer one is cut to its start and its end
+_KEY_REASON = 80  # characters of a reason by which failures are compared
+_MAX_SUCCESS = 300  # characters of a success; a longer text is cut to its start and end
 _START, _END = 200, 80
 _MAX_NAME = 40  # characters of a session's name in a text
-_MAX_NAMES = 4  # sessions that a header names
+_MAX_NAMES = 4  # sessions to name in a header
 _MAX_TAGS = 16
 
 
 class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
-    """The skills that exist for a session.
+    """The skills that exist for a session, by name.
 
-    `skill` was distilled from the session, `merged` replaced that skill, and `repeats` is another
-    skill that says the same. `rejection` is set if a person removed the skill, `is_over` if its
-    time to live has ended by the clock of its domain.
+    `skill` was distilled from the session, `merged` is the skill into which it was merged, and
+    `repeats` is another skill that says the same. `rejection` is set if a person removed the skill.
+    `is_over` is true if its time to live would be over already.
     """
 
     skill: str | None = None
@@ -53,7 +56,7 @@ class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
 def session_state(
     session: Session, existing: ExistingSessionSkill, rules: DistillPolicy
 ) -> SkillState:
-    """Return the state of a session: its skill is due, or the reason for no skill."""
+    """Return how far a session is from a skill; the state `due` makes the skill."""
     if existing.rejection:
         return SkillState("rejected", existing.rejection.sentence)
     if existing.skill:
@@ -75,7 +78,7 @@ def session_state(
 
 
 def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
-    """Return the failures whose lemma and start of the reason (80 characters) are new."""
+    """Return the failures that differ in their lemma or the first 80 characters of the reason."""
     failure_by_key: dict[tuple[str, str], SessionFailure] = {}
     for failure in failures:
         failure_by_key.setdefault((failure.lemma, failure.reason[:_KEY_REASON]), failure)
@@ -90,7 +93,7 @@ def shorten_success(text: str) -> str:
 
 
 def excerpt(session: Session, rules: DistillPolicy) -> Session:
-    """Return a session with its different failures and its first successes only."""
+    """Return a session with only its first different failures and its first successes."""
     return replace(
         session,
         failures=tuple(unique_failures(session.failures)[: rules.failures]),
@@ -102,7 +105,7 @@ def excerpt(session: Session, rules: DistillPolicy) -> Session:
 
 
 def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
-    """Return the brief for the judge: the excerpts of sessions, oldest first."""
+    """Return the brief for the judge; `sessions` are excerpts, oldest first."""
     return SessionExcerpt(
         kind="pattern" if any(session.successes for session in sessions) else "warning",
         domain=sessions[0].domain,
@@ -113,14 +116,14 @@ def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
 def session_text(
     brief: SessionExcerpt, draft: Draft, kind: str, *, limit: int, references: References
 ) -> ComposedText:
-    """Return the text of a skill of sessions within its limit; `kind` stands before its title."""
+    """Return the text of a skill of sessions within `limit` tokens; `kind` precedes the title."""
     source_words = trim_to_tokens(_source_words(brief.sessions), head_line_limit(limit))
     header = [source_words, f"Domain: {brief.domain}"]
     return compose_text(draft, kind, header, limit=limit, references=references)
 
 
 def _source_words(sessions: Sequence[Session]) -> str:
-    """Name the sessions and the days on which they ended."""
+    """Return a line with the names of sessions and the days on which they ended."""
     days = dict.fromkeys(f"{s.ended_at:%Y-%m-%d}" for s in (sessions[0], sessions[-1]))
     names = [make_inert(session.name, _MAX_NAME) for session in sessions]
     if len(names) > _MAX_NAMES:
@@ -137,7 +140,7 @@ def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
 def is_served(session: Session) -> bool:
     """Return True if agents may get the skill of a session before a person reads it.
 
-    A skill from a transcript has to wait, because the output of tools is other people's text.
+    A skill from a transcript must wait, because it may quote the output of tools.
     """
     return session.trust == "local" and session.transcript is None
 
@@ -195,7 +198,7 @@ def rewording_change(
 ) -> Change:
     """Return the commit that rewords a skill of sessions; a person's edits stay.
 
-    `shelf` is the folder of the skill, `references` are its files.
+    `shelf` is the folder of the skill.
     """
     path, is_evolved = f"{shelf}/{skill.name}/SKILL.md", skill.kind == "evolved"
     kind = "Evolved" if is_evolved else brief.kind.capitalize()
@@ -223,7 +226,7 @@ def rewording_change(
 
 
 def _reason_words(session: Session) -> str:
-    """Name a session, its source, and its numbers of failures and successes."""
+    """Return a sentence with the name of a session, its source and its counts."""
     failures, successes = len(session.failures), len(session.successes)
     client = make_inert(session.transcript or "", 40)
     source = f", an extract of a {client} transcript" if client else ""

@@ -1,8 +1,8 @@
-"""Detect the skills that a decision applied: by its own list, its words, or repeated phrases.
+"""Detect the skills that a decision applied.
 
-The list of an outcome is final, even if it is empty; its text counts only without a list.
-`mentions` finds skills in a text and reads how they were used. Nothing is stored, so the order of
-arrival makes no difference.
+If an outcome lists the skills that it applied, the list decides, even if it is empty. Otherwise the
+reasoning decides: it names a skill (`mentions` finds and reads the names) or repeats phrases of the
+skill's text. `loop/effects.py` stores the detected uses; `stats --decision` shows them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,12 +23,11 @@ from skillvault.model.text import markdown
 Match = Literal["tool", "explicit", "implicit", "overruled", "none"]
 APPLIED: frozenset[Match] = frozenset({"tool", "explicit", "implicit"})
 _CONFIDENCE = {"tool": 1.0, "explicit": 0.95, "implicit": 0.6, "overruled": 0.95}
-OVERRULED = -0.25  # the weight of a decision that acted against a skill; an application's is 1
-_MIN_PHRASES = 3  # distinct key phrases of a skill that make an implicit use
-_QUOTE_MARGIN = 50  # characters of the text on each side of a quote
+OVERRULED = -0.25  # the weight of a decision that acted against a skill; applied skills have 1
+_MIN_PHRASES = 3  # a text that repeats so many key phrases of a skill uses the skill
+_QUOTE_MARGIN = 50  # characters on each side of a mention that a quote includes
 _QUOTES = "\"'`*“”‘’«»"
-# The headings of the texts that the program itself writes.
-_OWN_HEADINGS = frozenset(
+_TEMPLATE_HEADINGS = frozenset(  # of the texts that the program writes
     (
         "pattern to recognize|what went wrong|better approach|checklist|pattern conditions"
         "|why it worked|entry criteria|risk management|market context|context|core approach"
@@ -40,9 +39,9 @@ _OWN_HEADINGS = frozenset(
 
 
 class Detection(Struct, frozen=True):
-    """The use of a skill by a decision, with the kind of evidence and the words as proof.
+    """The use of a skill in a decision, with a quote of the reasoning as evidence.
 
-    An overruled skill was not applied: the decision knew it and acted against it.
+    An overruled skill was not applied: the decision mentioned the skill and acted against it.
     """
 
     match: Match = "none"
@@ -68,9 +67,10 @@ def detect_all(
 ) -> dict[str, Detection]:
     """Map each skill that a text applies, overrules or declines to its detection.
 
-    `applied` is the list of the outcome. `names` are the names of all skills by `index_by_word`.
-    `shown_texts` maps each skill that the agent got to its text, in the order shown. `handles` are
-    the short names in the recommendation (default: S1, S2, …).
+    `applied` is the list of the outcome, or None if the outcome has no list. `names` is the result
+    of `index_by_word` for all skills. `shown_texts` maps each skill that the agent got to its text,
+    in the order shown. `handles` maps the short names in the recommendation to skills (default:
+    S1, S2, …).
     """
     if applied is not None:
         listed_names = {name.replace("_", "-") for name in applied}  # `_` in a foreign name is `-`
@@ -88,12 +88,12 @@ def detect_all(
 
 
 def handles_of(names: Iterable[str]) -> dict[str, str]:
-    """Map the handles S1, S2, … to the skills of a receipt, in the order shown."""
+    """Map the handles S1, S2, … to skills, in the order shown."""
     return {f"S{n}": name for n, name in enumerate(names, 1)}
 
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
-    """Return the use of one skill with this body, if the reasoning applies it."""
+    """Return how a text uses one skill, or NO_USE."""
     return detect_all(reasoning, None, index_by_word([name]), {name: body}).get(name, NO_USE)
 
 
@@ -103,10 +103,9 @@ def _find_explicit(
     shown_texts: Mapping[str, str],
     handles: Mapping[str, str],
 ) -> dict[str, Detection]:
-    """Detect the skills that the text names.
+    """Detect the skills that a text names.
 
-    The last reading of a skill counts, and a mere mention is a use. A later sentence without the
-    skill does not cancel its use.
+    The strongest reading of a skill counts, and a mere mention is a use.
     """
     readings: dict[str, tuple[Reading, str]] = {}
     for mention, reading in read_mentions(text, find_mentions(text, names, shown_texts, handles)):
@@ -130,7 +129,7 @@ def _is_stronger(reading: Reading, earlier_reading: Reading) -> bool:
 
 
 def _find_implicit(body: str, reasoning: str) -> Detection:
-    """Detect a use without the name: the text repeats enough key phrases of the skill."""
+    """Detect a use without a name: the text repeats enough key phrases of the skill."""
     text = reasoning.lower()
     spans = [(start, start + len(p)) for p in key_phrases(body) if (start := text.find(p)) >= 0]
     if len(spans) < _MIN_PHRASES:
@@ -140,28 +139,28 @@ def _find_implicit(body: str, reasoning: str) -> Detection:
 
 @lru_cache(maxsize=1024)
 def key_phrases(body: str) -> tuple[str, ...]:
-    """Return phrases that are typical of this skill, in lower case, each once.
+    """Return phrases that are typical of a skill, in lower case, without duplicates.
 
-    They are bold text of 5 to 50 characters, the first five words of list items with 10 characters
-    or more, and headings that are not those of the template. A single word may stand in any text,
-    so it is not a phrase.
+    The phrases are bold text of 5 to 50 characters, the first five words of list items (at least
+    10 characters), and headings that the program's templates do not have. A single word is no
+    phrase, because it may occur in any text.
     """
     openings = (" ".join(bullet.split()[:5]) for bullet in markdown.bullets(body))
     headers = (header.strip(" *_`#") for header in markdown.headings(body))
     candidates = [
         *(text for text in markdown.bold_texts(body) if 5 <= len(text) <= 50),
         *(opening.strip(_QUOTES + " ") for opening in openings if len(opening) >= 10),
-        *(header for header in headers if len(header) >= 5 and header.lower() not in _OWN_HEADINGS),
+        *(h for h in headers if len(h) >= 5 and h.lower() not in _TEMPLATE_HEADINGS),
     ]
     phrases = (" ".join(phrase.lower().split()) for phrase in candidates)
     return tuple(dict.fromkeys(phrase for phrase in phrases if " " in phrase))
 
 
 def weight(match: str, confidence: float) -> float:
-    """Return the weight of a match in the sums of the effect, from OVERRULED to 1.
+    """Return the weight of a match in the estimate of the effect, from OVERRULED to 1.
 
-    An overruled skill gains if the decision failed and loses if it succeeded: it counts as a small
-    part of an application with the opposite result.
+    The weight of an overruled skill is negative: the skill gains if the decision failed, and loses
+    if it succeeded.
     """
     if match in APPLIED:
         return 1.0
@@ -176,17 +175,16 @@ def _quote_around(text: str, start: int, end: int) -> str:
     return text[max(0, start - _QUOTE_MARGIN) : end + _QUOTE_MARGIN].strip()
 
 
-# ── outcomes joined with what was shown for their decisions ──────────────────────────
+# ── outcomes joined with the recommendations for their decisions ─────────────────────
 
 ReadText = Callable[[str, str], str]  # (skill, blob) -> the skill's text at that version
 
 
 class DetectedUse(Struct, frozen=True, order=True):
-    """The part of one skill in the decision of one outcome, with its evidence.
+    """The use of one skill in the decision of one outcome.
 
-    `match` is `overruled` if the decision knew the skill and acted against it, and `none` if the
-    agent got the skill without applying it; `confidence` is then the chance that it was applied all
-    the same. `made` is the time of the decision.
+    `match` is `none` if the agent got the skill and did not apply it as far as the text shows;
+    `confidence` is then the probability that it was applied. `made` is the time of the decision.
     """
 
     skill: str
@@ -204,39 +202,40 @@ class DetectedUse(Struct, frozen=True, order=True):
 
     @property
     def overruled(self) -> bool:
-        """True if the decision knew the skill and acted against it."""
+        """True if the decision mentioned the skill and acted against it."""
         return self.match == "overruled"
 
 
 def detected_uses(
     outcome: Outcome,
-    answers: Iterable[Recommendation],
+    receipts: Iterable[Recommendation],
     names: Mapping[str, Iterable[str]],
     read_text: ReadText,
     *,
-    ends: Sequence[Claim] = (),
+    claims: Sequence[Claim] = (),
 ) -> list[DetectedUse]:
-    """Return the skills that a decision applied, overruled, saw or was denied.
+    """Return the skills that a decision applied, overruled, was shown, or was not shown.
 
-    `answers` are the recommendations of the decision, `ends` its trusted outcomes (see `ends`).
-    `names` are the names of all skills by `index_by_word`. A held-out skill that the decision
-    mentions counts as shown, because the agent has read it.
+    `receipts` has the recommendations for the decision, `claims` the claims of its outcomes.
+    `names` is the result of `index_by_word` for all skills. A held-out skill that the decision
+    mentions counts as shown, because the agent has read it elsewhere.
     """
-    answers = decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), answers, ends)
-    texts = {skill.skill: read_text(skill.skill, skill.blob) for r in answers for skill in r.shown}
-    held_out_names = {skill.skill for r in answers for skill in r.held_out} - texts.keys()
-    titles = aliases.aliases_of(answers, lambda name, _: aliases.title_of(texts[name]))
+    claim = decision_outcomes.claim_of(outcome)
+    receipts = decision_outcomes.select_receipts(claim, receipts, claims)
+    texts = {skill.skill: read_text(skill.skill, skill.blob) for r in receipts for skill in r.shown}
+    held_out_names = {skill.skill for r in receipts for skill in r.held_out} - texts.keys()
+    titles = aliases.aliases_of(receipts, lambda name, _: aliases.title_of(texts[name]))
     applied = outcome.applied and aliases.resolve_names(outcome.applied, titles)
     handles = {
         handle.strip("[]"): name
-        for handle, name in aliases.aliases_of(answers).items()
+        for handle, name in aliases.aliases_of(receipts).items()
         if handle.startswith("[") and name in texts
     }
     reasoning = outcome.decision.reasoning
     detections = detect_all(reasoning, applied, names, texts, handles=handles)
-    fallback = outcome.decision.made_at or outcome.occurred_at
-    decision_time = min((r.at for r in answers), default=fallback)
-    # A list says all that was applied; reasoning may leave it out.
+    default_time = outcome.decision.made_at or outcome.occurred_at
+    decision_time = min((r.at for r in receipts), default=default_time)
+    # A list names every applied skill; reasoning may leave some out.
     non_use = Detection(confidence=0.0 if outcome.applied is not None else UNSEEN)
     uses: list[DetectedUse] = []
     for name in sorted({*detections, *texts, *held_out_names}):
@@ -251,38 +250,39 @@ def detected_uses(
 
 def decision_stats(
     name: str,
-    answers: Sequence[Recommendation],
+    receipts: Sequence[Recommendation],
     outcomes: Sequence[Outcome],
     uses: Iterable[DetectedUse],
 ) -> dict[str, Any]:
-    """Return the answer of `stats --decision`: the decision, its result, its skills and facts.
+    """Return the output of `stats --decision` for one decision of one agent.
 
-    `answers` and `outcomes` are of one agent. The answer is `{decision, domain, outcome, score,
+    The keys are `{decision, domain, outcome, score, observed_by, via, claimed, claim, surprise,
     outcomes, detections, skills: [{skill, blob, shown, held_out, relevance, badge, read, applied,
     overruled, match, confidence, quote, contributed_to_success}], facts: [{fact, blob, applied}],
     unresolved}`.
 
-    `outcome` is the status of the outcome that counts (see `observed`), `pending` without one.
-    `detections` counts the applied skills. `unresolved` are unknown handles. `observed_by` names
-    who saw the result, `via` the hook that reported it. If somebody other than the agent saw it,
-    `claimed` is the result by the agent's word and `claim` this word. A `surprise` is a claimed
-    success that was seen to fail. `read` marks a held-out skill that the decision mentions.
+    `outcome` is the status of the outcome that `choose_outcome` picks, or `pending`. `observed_by`
+    names who saw the result, and `via` the hook that reported it. If somebody other than the agent
+    saw the result, `claimed` is the status that the agent reported, and `claim` are its words.
+    `surprise` is true if the agent claimed success and somebody saw a failure. `detections` counts
+    the applied skills. `read` is true for a held-out skill that the decision mentions.
+    `unresolved` lists unknown handles.
     """
     outcome = choose_outcome(outcomes)
-    receipts = sorted(answers, key=lambda answer: (answer.at, answer.id))
+    by_time = sorted(receipts, key=lambda receipt: (receipt.at, receipt.id))
     status = outcome.result.status if outcome else "pending"
     parts = {use.skill: use for use in sorted(uses) if outcome and use.outcome == outcome.id}
     rows: dict[str, dict[str, Any]] = {}
-    for answer in receipts:
-        for offer in answer.shown:
+    for receipt in by_time:
+        for offer in receipt.shown:
             shown_values = {"relevance": offer.relevance, "badge": offer.badge}
             rows[offer.skill] = _row(offer.skill, blob=offer.blob, shown=True, **shown_values)
-        for held in answer.held_out:
+        for held in receipt.held_out:
             rows[held.skill] = _row(held.skill, blob=held.blob, held_out=True)
     for skill, use in parts.items():
         if use.applied or use.overruled:
             rows.setdefault(skill, _row(skill))
-    domains = [*(answer.domain for answer in answers), *(o.domain for o in outcomes)]
+    domains = [*(answer.domain for answer in receipts), *(o.domain for o in outcomes)]
     return {
         "decision": name,
         "domain": domains[0] if domains else None,
@@ -298,12 +298,12 @@ def decision_stats(
         "skills": [
             {**row, **_skill_part(row, parts.get(skill), status)} for skill, row in rows.items()
         ],
-        **_fact_part(outcome, receipts, rows),
+        **_fact_part(outcome, by_time, rows),
     }
 
 
 def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
-    """Return `{agent, outcome, outcomes}` for another agent's decision with the same id."""
+    """Return `{agent, outcome, outcomes}` for the decision of one of several agents."""
     outcomes = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
     outcome = choose_outcome(outcomes)
     status = outcome.result.status if outcome else "pending"
@@ -311,13 +311,13 @@ def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
 
 
 def _fact_part(
-    outcome: Outcome | None, answers: Sequence[Recommendation], skills: Collection[str]
+    outcome: Outcome | None, receipts: Sequence[Recommendation], skills: Collection[str]
 ) -> dict[str, Any]:
-    """Return the facts that the agent got, and the unknown handles in the list of the outcome."""
+    """Return the keys `facts` (that the agent got) and `unresolved` (unknown handles)."""
     named_skills = (outcome.applied if outcome else None) or ()
-    names = aliases.aliases_of(answers if outcome else [])
+    names = aliases.aliases_of(receipts if outcome else [])
     applied = set(aliases.resolve_names(named_skills, names))
-    blobs = {fact.fact: fact.blob for answer in answers for fact in answer.facts}
+    blobs = {fact.fact: fact.blob for answer in receipts for fact in answer.facts}
     unknown_handles = aliases.find_unknown_handles(named_skills, names)
     return {
         "facts": [{"fact": f, "blob": blob, "applied": f in applied} for f, blob in blobs.items()],
@@ -331,7 +331,7 @@ def _row(skill: str, **values: Any) -> dict[str, Any]:
 
 
 def _skill_part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
-    """Return the entry of a skill; `contributed_to_success` is None while the result is pending."""
+    """Return how a decision used a skill; `contributed_to_success` is None if it is pending."""
     applied, overruled = (use.applied, use.overruled) if use else (False, False)
     detection = NO_USE
     if use and (applied or overruled):

@@ -1,4 +1,7 @@
-"""The input and output values of the estimate of a skill's effect; `estimate` computes them."""
+"""Values of the estimate of a skill's effect: observations and sums go in, lifts come out.
+
+`estimate` computes the sums and the lifts; the index stores both.
+"""
 
 import math
 from typing import Literal, NamedTuple
@@ -6,17 +9,18 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 Offer = Literal["shown", "held", ""]
-Column = tuple[str, int]  # a skill, and which version of its text, from 0
+Column = tuple[str, int]  # a skill, and the number of its version, from 0
 
-UNSEEN = 0.25  # how likely a shown skill was applied that the reasoning does not name
+UNSEEN = 0.25  # probability that an agent applied a shown skill that its reasoning does not name
 
 
 class Observation(Struct, frozen=True, gc=False):  # in no cycle, and there are a million
-    """The part of one skill in one closed decision.
+    """The role of one skill in one closed decision.
 
-    `offer` says if the skill was `shown` or `held` out, "" for neither. `weight` (0..1) is the
-    certainty that it was applied. `group` is the action and target, `made` the time in microseconds
-    since 1970. Decisions of one `episode` share their luck; "" is no episode.
+    `group` is the action and target. `made` is the time in microseconds since 1970. `weight` is
+    the probability that the skill was applied, or negative if the skill was overruled. `offer` is
+    "" if the skill was neither shown nor held out. Decisions of one `episode` share their luck;
+    a decision of no episode has "".
     """
 
     decision: str
@@ -31,9 +35,9 @@ class Observation(Struct, frozen=True, gc=False):  # in no cycle, and there are 
 
 
 class DecisionGroup(Struct, frozen=True):
-    """The decisions on one action and target: their number, successes and weights.
+    """The decisions on one action and target.
 
-    `weights` are by index: first those of the columns, then those of their offers.
+    `weights` maps an index to the sum of its weights. For the indices see `Sums`.
     """
 
     count: int
@@ -42,14 +46,15 @@ class DecisionGroup(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True):
-    """The sums of a domain's decisions that the estimate needs; columns count from 0.
+    """The sums of a domain's decisions that the estimate needs.
 
-    The index of a column is its number for its uses, and its number plus the number of columns for
-    its offers. `firsts`, `seconds` and `weights` are arrays as bytes: two indices, and the sum of
-    their products over the decisions. `hits` are the weights of the successes. `shared` is the
-    factor of a column's variance because episodes share luck. `latest` is (precision, effect) of
-    the latest uses alone, (0, 0) without earlier ones. `changed` is the variance by which an effect
-    may have changed.
+    With n columns, index i (0..n-1) stands for the uses of column i, and n + i for its offers.
+    `firsts`, `seconds` and `weights` are arrays as bytes: two indices, and the sum over the
+    decisions of the product of both. `hits` has the sum of the weights in successful decisions, by
+    index. The others have one item for each column: `shared` is the factor of the variance because
+    episodes share luck, `latest` the (precision, effect) of the latest uses or (0, 0) if there are
+    no earlier uses, and `changed` the variance by which the effect may have changed. `noise` is
+    the variance of one result.
     """
 
     columns: tuple[Column, ...] = ()
@@ -79,7 +84,7 @@ class Effect(NamedTuple):
 class Lift(Struct, frozen=True):
     """An effect on the rate of success, a fraction, with its standard error and the base rate.
 
-    `latest` is the effect of the latest applications; None if there are no earlier ones.
+    `latest` is the effect of the latest uses, or None if there are no earlier uses.
     """
 
     lift: float
@@ -94,12 +99,12 @@ class Lift(Struct, frozen=True):
 
     @property
     def all_time(self) -> Effect:
-        """The effect of all applications."""
+        """The effect of all uses."""
         return Effect(self.lift, self.error)
 
     @property
     def recent(self) -> Effect:
-        """The effect of the latest applications, or of all if there are no earlier ones."""
+        """The effect of the latest uses, or of all uses if there are no earlier uses."""
         return self.latest or self.all_time
 
     @property
@@ -108,11 +113,12 @@ class Lift(Struct, frozen=True):
         return self.lift - 1.96 * self.error, self.lift + 1.96 * self.error
 
     def chance_of_none(self, scale: float, looks: int) -> float:
-        """Return the chance that a skill without effect looks so strong at one of its looks.
+        """Return the probability that a skill without effect would seem this strong.
 
-        Few looks share the chance: look k has 1/k(k+1) of it (Lan and DeMets 1983). For any number
-        of looks, the mixture bound of Robbins 1970 (with Ville 1939) holds, if effects spread by
-        `scale`. The ratio is by Savage and Dickey.
+        The skill was judged `looks` times, and each look is another chance to err. The result is
+        the smaller of two bounds. One gives look k 1/k(k+1) of the chance (Lan and DeMets 1983).
+        The other is the mixture bound of Robbins 1970, for effects with standard deviation
+        `scale`; its ratio is by Savage and Dickey.
         """
         score = abs(self.lift) / self.error
         tail_chance = Effect(score, 1.0).helps
@@ -127,5 +133,5 @@ class DomainEffect(NamedTuple):
     variance: float
     base: float
     weight: float
-    latest: tuple[float, float]  # the precision and the effect of the latest applications
+    latest: tuple[float, float]  # the precision and the effect of the latest uses
     changed: float  # the variance by which the effect may have changed

@@ -1,9 +1,9 @@
 """Find the skills that a text mentions, and read if they were applied, overruled or declined.
 
-A mention is a name, a short form, a title, a description or a handle. An index by words limits the
-comparison to skills whose words are in the text. Each sentence is put into a plain form with one
-sign for the mention, and the first pattern of `cues.txt` that matches decides. Add new wordings
-there.
+A mention is a name, a short form, a title, a description or a handle. `find_mentions` compares only
+skills whose words occur in the text. `read_mentions` simplifies each sentence, replaces the mention
+by one character, and takes the first pattern of `cues.txt` that matches. `detect` calls both. Add
+new wordings to `cues.txt`.
 """
 
 import re
@@ -17,7 +17,7 @@ from skillvault.model.lazy import regex
 from skillvault.model.text import markdown
 from skillvault.model.text.tables import join_lines, read_sections
 
-X, Y = "\ue000", "\ue001"  # in a plain sentence: the mention that is read, and any other
+X, Y = "\ue000", "\ue001"  # in a simplified sentence: the mention to read, and any other mention
 _VERB_ENDINGS = r"(?:\w?(?:e?[sdn]|ing)|y|ies|ied|ying|e)?"
 _CUE_LINES = [
     (section, line)
@@ -28,21 +28,21 @@ _WORDS = dict(line.split(": ", 1) for section, line in _CUE_LINES if section == 
 
 
 def _cue(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of `cues.txt` as a regular expression."""
+    """Compile a pattern of `cues.txt`."""
     while re.search(r"<\w+>", pattern):
         pattern = re.sub(r"<(\w+)>", lambda match: f"(?:{_WORDS[match[1]]})", pattern)
     pattern = _VERB_ENDINGS.join(re.split(r"(?<=[\w\])])~", pattern))
     return regex(pattern.replace("X", X).replace("Y", Y))
 
 
-_KINDS = frozenset({"warning", "pattern", "evolved", "strategy", "guide"})  # a name's prefix
-_MIN_TITLE_WORDS = 5  # from which on a title is a mention by itself
-_CUE_DISTANCE = 160  # characters around a mention in which a cue may be
+_KINDS = frozenset({"warning", "pattern", "evolved", "strategy", "guide"})  # prefixes of names
+_MIN_TITLE_WORDS = 5  # a shorter title needs a cue word
+_CUE_DISTANCE = 160  # characters on each side of a mention in which a cue may be
 _MAX_READ = 300  # characters of a sentence that are read on each side of a mention
 
 _QUOTES = "\"'`*“”‘’«»"
 _NO_QUOTES = str.maketrans(dict.fromkeys(_QUOTES, ""))
-# A cue beside a word that may be a common word makes the word a mention.
+# A name of common words is a mention only near one of these cues.
 _NAME_CUES = [_cue(line) for section, line in _CUE_LINES if section == "beside"]
 _JOINT = regex(  # the text between two mentions of a list
     rf"[{_QUOTES})\]\s]*(?:\([^()]{{0,60}}\)\s*|\b(?:for|to)(?: [\w-]+){{1,4}})?"
@@ -53,7 +53,7 @@ _JOINT = regex(  # the text between two mentions of a list
 _LIST_END = regex(
     r"[\"'`*)\]\s]*(?:[,.;:)\]]|$|(?:and|or|for|to|as well|skills?|lessons?)\b)", re.IGNORECASE
 )
-# A handle without its brackets is a mention at the head of a line, before a verb.
+# A handle without its brackets is a mention at the start of a line, before a verb.
 _HANDLE_LEAD = regex(
     r"(?:^|[\n;.,(]|skills?:|\[[ xX✓✔]\])\s*(?:[-*]\s+)?(?:lessons?\s+|both\s+)?$", re.IGNORECASE
 )
@@ -62,7 +62,7 @@ _HANDLE_VERB = regex(
     r"|suggest\w*|appl\w+|used|followed|skipped|ignored|no|yes|was|is|did|does)\b)",
     re.IGNORECASE,
 )
-# What is said of a skill instead of its name: `the unlock-token warning`, `the rule about tokens`.
+# A phrase instead of a name: `the unlock-token warning`, `the rule about tokens`.
 _DESCRIPTION = regex(
     r"(?<![\w/-])(?P<kind>skill|lesson|rule|warning|pattern|guide|strategy|playbook"
     r"|advice)s?(?![\w-])"
@@ -86,14 +86,17 @@ class Mention(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A possible mention: a `weak` span needs a cue word; a `whole` span is the full name."""
+    """A possible mention: a full name, a part of a name, or a handle.
+
+    A weak span is a mention only near a cue word.
+    """
 
     start: int
     end: int
     skill: str
-    whole: bool = False
-    weak: bool = False
-    handle: bool = False
+    is_full_name: bool = False
+    is_weak: bool = False
+    is_handle: bool = False
 
 
 def index_by_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -108,7 +111,7 @@ def index_by_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def shortest_form(name: str) -> str:
     """Return a name without the parts that a text may leave out.
 
-    Every mention of a skill that was not shown contains these words.
+    A text that mentions a skill contains these words, unless the skill was shown.
     """
     return "-".join(_split(name)[1])
 
@@ -121,9 +124,9 @@ def find_mentions(
 ) -> list[Mention]:
     """Find the mentions in a text, in order and without overlap.
 
-    `names` are the names of all skills by `index_by_word`. `shown_texts` are the skills that the
-    agent got, whose titles count too. `handles` maps handles to names. A short form that fits
-    several skills means the shown skill; if none was shown, it means none.
+    `names` is the result of `index_by_word` for all skills. `shown_texts` has the skills that the
+    agent got, whose titles count too. `handles` maps handles to names. A short form of several
+    names means the skill that was shown; if none was shown, it is not a mention.
     """
     counts = Counter(name for word in set(_lower_words(text)) for name in names.get(word, ()))
     likely = {name for name, n in counts.items() if n >= len(_needed_words(name))}
@@ -133,19 +136,19 @@ def find_mentions(
         *(span for handle, name in handles.items() for span in _find_handle(handle, name, text)),
         *_find_descriptions(text, names, shown_texts),
     ]
-    accepted: list[_Span] = []
+    accepted_spans: list[_Span] = []
     for span in sorted(spans):
-        if not span.weak or _has_cue(span, text) or _is_listed(span, accepted[-3:], text):
-            accepted.append(span)
-    return _resolve_overlaps(accepted, shown_texts)
+        if not span.is_weak or _has_cue(span, text) or _is_listed(span, accepted_spans[-3:], text):
+            accepted_spans.append(span)
+    return _resolve_overlaps(accepted_spans, shown_texts)
 
 
 def _find_name(name: str, text: str) -> Iterator[_Span]:
     for match in _pattern_of(name).finditer(text):
-        words, is_spaced = len(_NAME_PART.findall(match[0])), re.search(r"\s", match[0])
-        is_whole = words == len(_NAME_PART.findall(name))
-        is_strong = words >= (2 if is_whole else 3) and (not is_spaced or (is_whole and words > 2))
-        yield _Span(match.start(), match.end(), name, is_whole, not is_strong)
+        count, has_spaces = len(_NAME_PART.findall(match[0])), re.search(r"\s", match[0])
+        is_full = count == len(_NAME_PART.findall(name))
+        is_strong = count >= (2 if is_full else 3) and (not has_spaces or (is_full and count > 2))
+        yield _Span(match.start(), match.end(), name, is_full, not is_strong)
 
 
 def _find_title(name: str, body: str, text: str) -> Iterator[_Span]:
@@ -153,19 +156,19 @@ def _find_title(name: str, body: str, text: str) -> Iterator[_Span]:
         words = _WORD.findall(title.split(":", 1)[-1])
         pattern = r"(?<!\w)" + r"[\W_]+".join(map(re.escape, words)) + r"(?!\w)"
         for match in re.finditer(pattern, text, re.IGNORECASE) if len(words) > 1 else ():
-            yield _Span(match.start(), match.end(), name, weak=len(words) < _MIN_TITLE_WORDS)
+            yield _Span(match.start(), match.end(), name, is_weak=len(words) < _MIN_TITLE_WORDS)
 
 
 def _find_handle(handle: str, name: str, text: str) -> Iterator[_Span]:
     pattern = rf"\[{re.escape(handle)}\]|(?<![\w.\[/-]){re.escape(handle)}(?![\w\]/-]|\.\w)"
     for match in re.finditer(pattern, text):
-        yield _Span(match.start(), match.end(), name, weak=match[0] == handle, handle=True)
+        yield _Span(match.start(), match.end(), name, is_weak=match[0] == handle, is_handle=True)
 
 
 def _find_descriptions(
     text: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
 ) -> Iterator[_Span]:
-    """Yield the phrases that describe a skill by its kind and some words of its name."""
+    """Yield phrases that describe a skill by its kind and some words of its name."""
     for cue in _DESCRIPTION.finditer(text):
         start, end = cue.span("kind")
         spans: list[tuple[int, int]] = []
@@ -193,8 +196,8 @@ def _find_described(
     name_stems = {name: {w.rstrip("s") for w in _lower_words(name)} for name in shown_texts}
     candidates = {name for name in shown_texts if stems <= name_stems[name]}
     if len(content) > 1 and not candidates:
-        holding = set.intersection(*(set(names.get(word, ())) for word in content))
-        candidates = {name for name in holding if content >= _needed_words(name)}
+        common = set.intersection(*(set(names.get(word, ())) for word in content))
+        candidates = {name for name in common if content >= _needed_words(name)}
     kinds = {kind, *words} & _KINDS
     matching_names = {name for name in candidates if _NAME_PART.findall(name)[0] in kinds}
     if not matching_names and len(content) > 1 and not kinds - {"guide"}:
@@ -207,27 +210,28 @@ def _has_cue(span: _Span, text: str) -> bool:
     tail = text[span.end : span.end + _CUE_DISTANCE]
     if head[-1:] in _QUOTES and tail[:1] in _QUOTES and head and tail:
         return True
-    if span.handle and _HANDLE_LEAD.search(head) and (_HANDLE_VERB.match(tail) or "]" in head[-3:]):
+    is_before_verb = _HANDLE_VERB.match(tail) or "]" in head[-3:]
+    if span.is_handle and _HANDLE_LEAD.search(head) and is_before_verb:
         return True
     sentence = " ".join(f"{head}{X}{tail}".lower().translate(_NO_QUOTES).split())
     return any(cue.search(sentence) for cue in _NAME_CUES)
 
 
 def _is_listed(span: _Span, neighbours: Iterable[_Span], text: str) -> bool:
-    """Return True if a span is in a list with a mention: `x, y and z`, not `x, y data`."""
-    return bool(span.handle or _LIST_END.match(text, span.end)) and any(
+    """Return True if a span and a mention are in one list: `x, y and z`, not `x, y data`."""
+    return bool(span.is_handle or _LIST_END.match(text, span.end)) and any(
         neighbour.end <= span.start
-        and neighbour.handle == span.handle
+        and neighbour.is_handle == span.is_handle
         and _JOINT.fullmatch(text, neighbour.end, span.start)
         for neighbour in neighbours
     )
 
 
 def _resolve_overlaps(spans: Iterable[_Span], shown_texts: Mapping[str, str]) -> list[Mention]:
-    """Keep full names before short forms, and longer before shorter; drop ambiguous spans."""
+    """Prefer full names to short forms, and longer spans to shorter; drop ambiguous spans."""
     skills_at: dict[tuple[bool, int, int], set[str]] = {}
     for span in spans:
-        key = (not span.whole, span.start - span.end, span.start)
+        key = (not span.is_full_name, span.start - span.end, span.start)
         skills_at.setdefault(key, set()).add(span.skill)
     mentions: list[Mention] = []
     for (_, length, start), skills in sorted(skills_at.items()):
@@ -241,9 +245,9 @@ def _resolve_overlaps(spans: Iterable[_Span], shown_texts: Mapping[str, str]) ->
 
 @lru_cache(maxsize=4096)
 def _pattern_of(name: str) -> re.Pattern[str]:
-    """Return a pattern for a name as whole words, with hyphens, underscores or spaces.
+    """Compile a pattern for a name whose words hyphens, underscores or spaces separate.
 
-    The kind at the start with its next word, and the hex at the end, are optional.
+    The kind at the start, the word after it, and the hex suffix are optional.
     """
     start, required, tail = ([re.escape(part) for part in parts] for parts in _split(name))
     pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(required)
@@ -267,8 +271,8 @@ def _lower_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-# `named` is a mention as of what is used, which a later sentence may take back; `due` one as of
-# what is to be used, if work follows; `open` says nothing of use.
+# `named`: a mention that suggests a use, unless a later sentence denies it. `due`: the text intends
+# a use, and work follows. `open`: the mention says nothing about a use.
 Reading = Literal["applied", "named", "due", "overruled", "declined", "open"]
 
 _REWRITES = [
@@ -291,7 +295,7 @@ _SENTENCE_END = re.compile(
     r"|probably)\b)|;\s|\\n"
     r"|\n\s*(?:\n|(?=[-*+>#|]|\d+[.)]\s|\[))|(?<=[:.!?|])\s*\n"
 )
-# A mention taken up again: `I read x and ignored it`, `X says wait. I shipped anyway.`
+# A pronoun for a mention: `I read x and ignored it`, `X says wait. I shipped anyway.`
 _PRONOUN = re.compile(
     r"\b(?:it|them|this|that|the (?:warning|advice|lesson|rule|guidance|skill|pattern))"
     r"(?= ?(?:[,.;!)]|$)| (?:and|but|anyway|because|since|as|to|for|on|in|instead|too|does|did|is"
@@ -303,7 +307,7 @@ _HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:|\w[\w ,'-]{2,40}(?=
 
 
 def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Mention, Reading]]:
-    """Yield the reading of each mention, in order; a mention may be read again later."""
+    """Yield the reading of each mention, in order; a later sentence may yield a new reading."""
     index, heading, words = 0, "", ""
     group: Sequence[Mention] = ()
     reading: Reading = "open"
@@ -335,7 +339,7 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
 
 
 def _find_turn(reading: Reading, words: str, sentence: str) -> Reading | None:
-    """Return the new reading if a sentence takes back the mention in the words before."""
+    """Return `overruled` or `declined` if a sentence takes back the mention before it."""
     sentence = _PRONOUN.sub(X, _simplify(sentence))
     if reading == "applied" and X not in sentence:
         return None
@@ -351,8 +355,8 @@ def _heading_of(sentence: str) -> str:
 def _group_mentions(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
     """Combine the mentions that a sentence lists together."""
     groups = [[mentions[0]]]
-    for previous, mention in pairwise(mentions):
-        gap = text[previous.end : mention.start]
+    for last_mention, mention in pairwise(mentions):
+        gap = text[last_mention.end : mention.start]
         is_list = _JOINT.fullmatch(gap) and not _SEPARATOR.search(gap)
         if gap.strip() == "," and len(groups[-1]) == 1 and _OWN_VERB.match(text, mention.end):
             is_list = False
@@ -366,7 +370,7 @@ def _group_mentions(text: str, mentions: Sequence[Mention]) -> list[list[Mention
 def _plain_around(
     text: str, span: tuple[int, int], groups: Sequence[Sequence[Mention]], target: int
 ) -> str:
-    """Return a sentence in plain form: the target group as `X`, other groups as `Y`."""
+    """Return a simplified sentence: the target group as `X`, other groups as `Y`."""
     parts, position = [], max(span[0], groups[target][0].start - _MAX_READ)
     for number, group in enumerate(groups):
         if group[0].start >= position:
@@ -385,7 +389,7 @@ def _simplify(sentence: str) -> str:
 
 
 def _find_reading(sentence: str) -> Reading:
-    """Return the reading of the first cue in a plain sentence, unless its end reverses it."""
+    """Return the reading of the first cue, unless the end of the sentence reverses it."""
     reading = _first_cue(sentence)
     head, _, tail = sentence.partition(X)
     cue = _REVERSAL.search(tail := _PRONOUN.sub(X, tail))

@@ -1,6 +1,7 @@
-"""Count the results of the decisions that applied a skill, and decide the status of the skill.
+"""Count the decisions that applied a skill, and decide if the skill is proven or retired.
 
-Every decision counts once, in any order of arrival.
+`loop/effects.py` counts with this module, and the steps and recommendations decide with it. The
+profile `lift` decides by the lift; `seed` and `wilson` decide by the counts, near the end.
 """
 
 import math
@@ -21,18 +22,19 @@ from skillvault.model.text.text import count_of
 
 Verdict = Literal["helps", "hurts", "open"]
 Z = 1.645  # one-sided 95 %
-_MAX_EXTERNAL_USES = 5  # applications of other tools that count at most
-_RESULT_VARIANCE = 0.25  # of one result, at most: that of a fair coin
-_USUAL_RATE = 0.5  # of success, if nothing is known
-_EVEN_CHANCE = 0.5  # that a skill helps, which may as well hurt
+_MAX_EXTERNAL_USES = 5  # uses counted by other tools; more are ignored
+_RESULT_VARIANCE = 0.25  # the highest variance that one result can have
+_USUAL_RATE = 0.5  # the rate of success if nothing is known
+_EVEN_CHANCE = 0.5  # probability that a skill helps, if it may as well hurt
 _MAX_FAILURES = 5  # failures in a row that retire a skill by its counts
 
 
 class ClosedDecision(Struct, frozen=True):
     """A closed decision that applied, overruled or was offered a skill.
 
-    `offer` is `shown`, `held`, or "" for neither. `made` is the time in microseconds since 1970.
-    `look` is the commit that brought the decision, 0 if more of one bulk follow.
+    `offer` is "" if the skill was neither shown nor held out. `made` is the time in microseconds
+    since 1970. `look` is the number of the commit that added the outcome, or 0 if a bulk import
+    goes on after it.
     """
 
     outcome: str
@@ -46,14 +48,13 @@ class ClosedDecision(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """The evidence of the use of a skill.
+    """The counts and the lift of a skill.
 
-    Rates are fractions; None without applications. The counts are for the present text, and
-    `earlier` has those of texts before a person rewrote the skill, oldest first. `shown` and
-    `held_out` count closed decisions. `looks` is the number of commits that brought these decisions
-    (a bulk counts once), so the number of times the skill may have been judged; `last_look` is the
-    last such commit. `trial` is True if the skill was retired and these are the decisions of its
-    new trial.
+    Rates are fractions, or None without uses. All counts are for the current text; `earlier` has
+    the evidence of the texts before a person rewrote the skill, oldest first. `shown` and
+    `held_out` count closed decisions. `looks` is the number of commits that added these decisions
+    (a bulk import counts once), because the skill may have been judged after each. `last_look` is
+    the latest such commit. `trial` is True if the skill was retired and is tried again.
     """
 
     times_applied: int = 0
@@ -74,7 +75,7 @@ class Evidence(Struct, frozen=True):
 
     @property
     def is_selection_known(self) -> bool:
-        """True if a receipt shows which decisions could have applied the skill."""
+        """True if a receipt tells which decisions could have applied the skill."""
         return any(version.shown or version.held_out for version in (self, *self.earlier))
 
     @property
@@ -92,7 +93,7 @@ class Evidence(Struct, frozen=True):
 
     @property
     def wilson(self) -> float:
-        """The lower bound of the rate of success."""
+        """The Wilson lower bound of the rate of success."""
         return wilson_lower(self.success_count, self.times_applied)
 
 
@@ -100,19 +101,19 @@ NO_EVIDENCE = Evidence()
 
 
 class NextStatus(Struct, frozen=True):
-    """The status that a skill earns, and the reason in words."""
+    """The status that a skill gets, and the reason in words."""
 
     status: str
     reason: str
 
 
 def count_uses(uses: Iterable[ClosedDecision], base: Evidence = NO_EVIDENCE) -> Evidence:
-    """Count the decisions that applied a skill, after the earlier uses in `base`.
+    """Add the decisions that applied a skill to the counts in `base`.
 
-    A neutral result is an application without success or failure.
+    A neutral result counts as a use, but neither as a success nor as a failure.
     """
     by_outcome = {use.outcome: use for use in uses}
-    unique_uses = [by_outcome[name] for name in sorted(by_outcome)]
+    unique_uses = [by_outcome[outcome_id] for outcome_id in sorted(by_outcome)]
     statuses = [use.status for use in unique_uses]
     streak, average = base.consecutive_failures, base.ema
     for status in statuses:
@@ -134,25 +135,25 @@ def count_uses(uses: Iterable[ClosedDecision], base: Evidence = NO_EVIDENCE) -> 
 
 
 def evidence_by_version(
-    decisions: Iterable[ClosedDecision], begun: Sequence[int], *, trial: bool = False
+    decisions: Iterable[ClosedDecision], version_starts: Sequence[int], *, trial: bool = False
 ) -> Evidence:
-    """Return the evidence of a skill whose text changed at the times `begun`.
+    """Return the evidence of a skill whose text changed at the times `version_starts`.
 
     With `trial`, the last of these times is the start of a new trial of the same text.
     """
-    earlier = (NO_EVIDENCE,) * (len(begun) + 1)
-    return _add_later(earlier, _split_by_version(decisions, begun), trial=trial)
+    earlier = (NO_EVIDENCE,) * (len(version_starts) + 1)
+    return _add_later(earlier, _split_by_version(decisions, version_starts), trial=trial)
 
 
 def evidence_with_later(
     evidence: Evidence,
     decisions: Iterable[ClosedDecision],
-    begun: Sequence[int],
+    version_starts: Sequence[int],
     *,
     trial: bool = False,
 ) -> Evidence | None:
-    """Return the evidence with later decisions; None if all decisions must be counted again."""
-    earlier, versions = (*evidence.earlier, evidence), _split_by_version(decisions, begun)
+    """Add later decisions to evidence, or return None if all decisions must be counted again."""
+    earlier, versions = (*evidence.earlier, evidence), _split_by_version(decisions, version_starts)
     if len(earlier) != len(versions):
         return None
     pairs = zip(earlier, versions, strict=True)
@@ -162,11 +163,11 @@ def evidence_with_later(
 
 
 def _split_by_version(
-    decisions: Iterable[ClosedDecision], begun: Sequence[int]
+    decisions: Iterable[ClosedDecision], version_starts: Sequence[int]
 ) -> list[list[ClosedDecision]]:
-    versions: list[list[ClosedDecision]] = [[] for _ in range(len(begun) + 1)]
+    versions: list[list[ClosedDecision]] = [[] for _ in range(len(version_starts) + 1)]
     for decision in decisions:
-        versions[bisect_right(begun, decision.made)].append(decision)
+        versions[bisect_right(version_starts, decision.made)].append(decision)
     return versions
 
 
@@ -193,7 +194,7 @@ def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Ev
 
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
-    """Return the evidence with the lift of each version, oldest first; None for no lift."""
+    """Return the evidence with the lift of each version, oldest version first."""
     *earlier_lifts, lift = lifts
     pairs = zip(evidence.earlier, earlier_lifts, strict=True)
     earlier = tuple(replace(version, lift=earlier_lift) for version, earlier_lift in pairs)
@@ -201,13 +202,13 @@ def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
 
 
 def ema(previous: float | None, success: bool) -> float:
-    """Return the moving average after one more result, not rounded."""
+    """Return the exponential moving average after one more result."""
     x = 1.0 if success else 0.0
     return x if previous is None else 0.7 * previous + 0.3 * x
 
 
 def wilson_lower(successes: float, total: float, z: float = Z) -> float:
-    """Return the lower end of the Wilson interval of a rate; 0.0 without results."""
+    """Return the lower end of the Wilson interval of a rate, or 0.0 without results."""
     if total <= 0:
         return 0.0
     rate = successes / total
@@ -219,13 +220,13 @@ def wilson_lower(successes: float, total: float, z: float = Z) -> float:
 
 
 def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool:
-    """Return True if the lift proves a skill or, with `already`, leaves it proven."""
+    """Return True if the lift proves a skill, or keeps an `already` proven skill proven."""
     if evidence.lift is None or evidence.times_applied < policy.effect.min_applied:
         return False
     lift, settings = evidence.lift, policy.effect
     if already:
         return lift.helps >= settings.proven_below and lift.recent.helps >= settings.hurts_below
-    # There is a look after each use. Without receipts nothing is proven.
+    # Without receipts nothing is proven.
     return (
         evidence.is_selection_known
         and lift.helps > settings.proven_above
@@ -235,7 +236,7 @@ def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool
 
 
 def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str | None:
-    """Return the reason to retire a skill or, with `already`, to leave it retired."""
+    """Return the reason to retire a skill or to keep it retired, or None."""
     lift, settings = evidence.lift, policy.effect
     if lift is None or evidence.times_applied < settings.retire_after:
         return None
@@ -245,7 +246,7 @@ def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str
         bound, recent_bound = settings.retired_below, settings.retired_lately
     if lift.latest and lift.recent.helps < recent_bound:
         return "It hurts of late"
-    # A skill that helps now is not retired for its past.
+    # Old failures do not retire a skill that helps now.
     if lift.helps >= bound or lift.recent.helps > _EVEN_CHANCE:
         return None
     chance = lift.chance_of_none(settings.scale, evidence.looks)
@@ -266,7 +267,7 @@ def status_after_trial(evidence: Evidence, policy: Policy) -> NextStatus:
 
 
 def verdict_of(evidence: Evidence, policy: Policy) -> Verdict:
-    """Return an early verdict, `helps` or `hurts`, from less evidence than a new status needs."""
+    """Return `helps` or `hurts` from less evidence than a new status needs, or `open`."""
     settings = policy.effect
     if evidence.lift is None or evidence.times_applied < settings.min_applied:
         return "open"
@@ -277,10 +278,7 @@ def verdict_of(evidence: Evidence, policy: Policy) -> Verdict:
 
 
 def is_new(evidence: Evidence, policy: Policy) -> bool:
-    """Return True if a skill was applied too seldom for a final verdict.
-
-    False if these few uses already show that the skill hurts.
-    """
+    """Return True if a skill has few uses, and these do not show already that it hurts."""
     times, lift, settings = evidence.times_applied, evidence.lift, policy.effect
     if is_on_trial(evidence, policy):
         return True
@@ -303,8 +301,9 @@ def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
         return NextStatus("proven", f"It helps: {numbers}.")
     if status == "proven":
         # A skill that a person called proven stays so until there is evidence.
-        unused = not evidence.times_applied
-        return NextStatus("proven" if unused else "testing", f"It is no longer proven: {numbers}.")
+        return NextStatus(
+            "testing" if evidence.times_applied else "proven", f"It is no longer proven: {numbers}."
+        )
     return NextStatus("testing", f"Nothing is decided: {numbers}.")
 
 
@@ -339,9 +338,9 @@ def qualifies(status: str, evidence: Evidence, policy: Policy) -> bool:
 def gains(
     evidence: Evidence, elsewhere: float, draw: Callable[[], float] | None, policy: Policy
 ) -> dict[str, float]:
-    """Return the parts of the rank of a skill: its lift, or its expected lift.
+    """Return what a skill's rank gains from its lift, or from the lift that other tools measured.
 
-    `draw` returns a random number of the normal distribution; None if nothing is explored.
+    `draw` returns a normally distributed random number; it is None if nothing is explored.
     """
     settings, lift = policy.effect, evidence.lift
     if lift is None:
@@ -397,7 +396,7 @@ def proves_by_bound(evidence: Evidence, _policy: Policy, *, already: bool = Fals
 
 
 def retires_by_count(evidence: Evidence, _policy: Policy, **_already: bool) -> str | None:
-    """Return the reason to retire a skill by its counts, or to leave it retired; or None."""
+    """Return the reason to retire a skill or to keep it retired, or None."""
     return "5 failures in a row" if evidence.consecutive_failures >= _MAX_FAILURES else None
 
 
@@ -411,14 +410,15 @@ def qualifies_by_count(_status: str, evidence: Evidence, _policy: Policy) -> boo
 
 
 def cap_counters(counters: ExternalUse) -> ExternalUse:
-    """Limit the number of applications, at the same rate of success."""
+    """Limit the number of uses; the rate of success stays."""
     return ExternalUse(min(_MAX_EXTERNAL_USES, counters.times_applied), counters.success_rate)
 
 
 def expected_lift(counters: ExternalUse, scale: float) -> float:
-    """Return the lift that the counters of other tools lead to expect.
+    """Return the expected lift of a skill that other tools counted.
 
-    `scale` is the spread of lifts. The result is the mean of a normal effect with a normal prior.
+    `scale` is the standard deviation of lifts. The result is the posterior mean with a normal
+    prior.
     """
     if counters.success_rate is None:
         return 0.0

@@ -1,7 +1,8 @@
-"""The claim of each evaluated run, in a form that can be compared with other runs.
+"""Find the claim of each evaluated run, in a form that can be compared with other runs.
 
-A claim is the statement or the lesson that an insight quotes, else the insight itself. The ground
-of a claim is the quoted statement, else the deed: what the run did.
+A claim is the statement or the lesson that an insight quotes, or else the insight itself. The
+ground of a claim is the quoted statement, or else the whole reasoning. `support` compares runs by
+their claims and grounds; the `RunBook` finds earlier runs by digests.
 """
 
 import re
@@ -21,9 +22,9 @@ from skillvault.model.sameness.comparison import lookup_keys
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import make_inert
 
-MAX_FIRST_FACTS = 5  # facts of one digest with which later runs are linked
-_QUOTATION_WORDS = 8  # words by which a quotation is found again
-_MIN_TARGET = 4  # characters of a target that other words may contain
+MAX_FIRST_FACTS = 5  # facts of one digest to which later runs are linked
+_QUOTATION_WORDS = 8  # first words by which a quotation is recognized
+_MIN_TARGET = 4  # characters; a shorter target occurs in other words by chance
 _WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"[-+−]?\d+(?:[.,:]\d+)*|\w+")
 _QUOTE = re.compile("“([^”]*)")
@@ -35,7 +36,7 @@ _MEASURED = re.compile(
 
 
 class RunSummary(NamedTuple):
-    """A run that makes a claim, with its result and its session."""
+    """The evaluation, result and session of a run, as stored for each of its digests."""
 
     evaluation: str
     status: Status
@@ -45,10 +46,10 @@ class RunSummary(NamedTuple):
 class EvaluatedRun(Struct, frozen=True, kw_only=True):
     """The claim and the statements of an evaluated run.
 
-    `claim` is the claim without the outcome's own values, and `label` names a fact with this claim.
-    `statement_digests` are of the statements of its reasoning and of its deed, `ground_digests` of
-    the statements that the claim rests on. `has_content` is False if the insight only says how the
-    run ended.
+    `claim` is the claim without values that only this outcome has. `label` names a fact with this
+    claim. `statement_digests` has the digests of all statements in the reasoning, and
+    `ground_digests` those of the statements that the claim rests on. `has_content` is False if the
+    insight only says how the run ended.
     """
 
     evaluation: Evaluation
@@ -72,17 +73,17 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def outcome_status(self) -> Status:
-        """The status of the run."""
+        """The status of the outcome."""
         return self.outcome.result.status
 
     @property
     def slot_digest(self) -> str:
-        """The digest of the claim without numbers and names: all versions of a fact share it."""
+        """The digest of the claim without numbers and names, which all versions of a fact share."""
         return _digest(["slot", *sorted(self.claim.stems)])
 
     @property
     def summary(self) -> RunSummary:
-        """The run in the form that is stored for each of its digests."""
+        """The summary that the index stores."""
         return RunSummary(self.id, self.outcome_status, self.session)
 
     @property
@@ -92,17 +93,20 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def session(self) -> str:
-        """The session of the run, or the run itself without a session."""
+        """The session of the run, or the id of the run without a session."""
         return self.outcome.source.session or self.id
 
     @property
     def named_fact(self) -> str | None:
-        """The fact that the run repeats or contradicts, as its judge says."""
+        """The fact that the run repeats or contradicts according to its judge, or None."""
         return self.evaluation.repeats or self.evaluation.contradicts
 
 
 def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedRun | None:
-    """Return a run with its claim; None for a run that makes no claim or does not count."""
+    """Return a run with its claim, or None if it makes no claim.
+
+    Untrusted and neutral outcomes make no claim.
+    """
     insight = evaluation.key_insight
     if not insight or outcome is None or outcome.trust != "local":
         return None
@@ -130,7 +134,7 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
 
 
 def _quoted_insight(text: str, outcome: Outcome) -> Insight | None:
-    """Return the statement or the lesson of a run that an insight quotes."""
+    """Return the statement or the lesson of a run that an insight quotes, or None."""
     quotes = [_first_words(quote) for quote in _QUOTE.findall(text)]
     insights = (i for i in insights_of(outcome) if i.kind in (*REASONED, "lesson"))
     return next((insight for insight in insights if _first_words(insight.quote) in quotes), None)
@@ -141,7 +145,7 @@ def _first_words(quote: str) -> list[str]:
 
 
 def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
-    """Return a claim without the values of the run, except figures of a deed or a lesson."""
+    """Return the form of a claim without values that only this run has."""
     if quoted is not None:
         return normal_form(quoted.quote, _quotation_values(quoted, outcome))
     values = (
@@ -153,18 +157,18 @@ def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
 
 
 def _quotation_values(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
-    """Return the values in a quotation that only this run has."""
+    """Return the values in a quotation that only this run has; figures of a lesson stay."""
     target = (outcome.decision.target,) if outcome.decision.target else ()
     if quoted.kind == "lesson":
         return target
     target_words = _words_with_target(quoted.quote, outcome)
-    # Figures that the statement does not call measured belong to the deed.
+    # Other figures belong to the deed, and stay.
     measured = (f for m in _MEASURED.finditer(quoted.quote) for f in _FIGURE.findall(m[0]))
     return (*target, *_observed_figures(outcome), *measured, *target_words)
 
 
 def _fact_label(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome) -> str:
-    """Return a name for a fact: the judge's, else from the quotation, the action or the domain."""
+    """Return a name for a fact: from the judge, the quotation, the action or the domain."""
     if evaluation.slug:
         return evaluation.slug
     if quoted is None:
@@ -175,13 +179,13 @@ def _fact_label(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome
 
 
 def _observed_figures(outcome: Outcome) -> list[str]:
-    """Return the numbers of the context. Its words may have guided the decision, so they stay."""
+    """Return the numbers of the context; its words may have guided the decision."""
     values = (value for value in outcome.context.values() if isinstance(value, int | float))
     return [str(value) for value in values if not isinstance(value, bool)]
 
 
 def _strip_ending(insight: str, outcome: Outcome) -> str:
-    """Remove the words that the run succeeded or failed, because results are compared apart."""
+    """Remove `succeeded` or `failed` from an insight, because results are compared apart."""
     subject = re.escape(make_inert(outcome.decision.target or outcome.decision.action, 60))
     return re.sub(rf"(?i)({subject}) (?:succeeded|failed)\b", r"\1", insight, count=1)
 
@@ -196,7 +200,7 @@ def _has_content(insight: str, outcome: Outcome) -> bool:
 
 
 def _words_with_target(text: str, outcome: Outcome) -> Iterator[str]:
-    """Yield the words that contain the name of the target, such as a test of it."""
+    """Yield the words that contain the name of the target, such as `test_parser`."""
     target = _squash(outcome.decision.target or "")
     if len(target) >= _MIN_TARGET:
         for word in text.split():
@@ -215,9 +219,9 @@ def _reported_figures(outcome: Outcome) -> Iterator[str]:
 
 
 def _digests(text: str, outcome: Outcome) -> frozenset[str]:
-    """Return the digests of a text with the values of the outcome and without them.
+    """Return two digests of a text: with the values of the outcome, and without them.
 
-    Runs with the same words say the same, whatever their values.
+    By the second, runs with the same words and other values are the same.
     """
     tokens = frozenset(_TOKEN.findall(text.casefold()))
     values = (outcome.decision.target or "", *_observed_figures(outcome))
@@ -234,14 +238,15 @@ def _digest(parts: Iterable[str]) -> str:
     return blake2b(" ".join(parts).encode(), digest_size=8).hexdigest()
 
 
-# ── the runs of earlier weighings ────────────────────────────────────────────────────
+# ── the runs that were weighed before ────────────────────────────────────────────────
 
 
 class RunHistory(Struct, frozen=True, kw_only=True):
-    """Queries about the runs of earlier weighings, by domain and digests.
+    """Queries to the index about runs that were weighed before, by domain and digests.
 
-    `claims` returns a run for each claim under lookup keys. `makers` returns the (digest, fact,
-    evaluation) of the first facts. `supporters_at` returns the runs of a time for a fact.
+    `claims` returns a run for each claim with one of the lookup keys. `makers` returns (digest,
+    fact, evaluation) for the first facts. `supporters_at` returns the runs that support a fact and
+    ended at a time.
     """
 
     load: Callable[[Collection[str]], Mapping[str, EvaluatedRun]]
@@ -254,13 +259,13 @@ class RunHistory(Struct, frozen=True, kw_only=True):
 
 
 class RunBook:
-    """The new runs, and the runs of earlier weighings."""
+    """The runs that were weighed before, and the new runs of this run of the loop."""
 
     def __init__(self, history: RunHistory) -> None:
         self.history = history
         self.new: dict[str, EvaluatedRun] = {}
         self.maker_ids: set[str] = set()  # the runs that made facts
-        # by domain and digest, or lookup key
+        # keys: (domain, digest or lookup key)
         self._summaries: dict[tuple[str, str], dict[str, RunSummary]] = defaultdict(dict)
         self._claims: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         self._makers: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
@@ -286,18 +291,18 @@ class RunBook:
 
     def load(self, evaluations: Iterable[str]) -> dict[str, EvaluatedRun]:
         """Return the runs of these evaluations by id."""
-        names = list(dict.fromkeys(evaluations))
-        stored_runs = self.history.load([name for name in names if name not in self.new])
+        ids = list(dict.fromkeys(evaluations))
+        stored_runs = self.history.load([key for key in ids if key not in self.new])
         runs = {**stored_runs, **self.new}
-        return {name: runs[name] for name in names if name in runs}
+        return {key: runs[key] for key in ids if key in runs}
 
     def find_similar(self, run: EvaluatedRun) -> dict[str, Form]:
         """Return the claims, by digest, that may repeat or contradict the claim of a run."""
         keys = lookup_keys(run.claim)
-        names = {*self.history.claims(run.domain, keys)}
-        names.update(name for key in keys for name in self._claims[run.domain, key].values())
-        similar_runs = self.load(names).values()
-        return {each.claim_digest: each.claim for each in (run, *similar_runs)}
+        run_ids = {*self.history.claims(run.domain, keys)}
+        run_ids.update(run_id for key in keys for run_id in self._claims[run.domain, key].values())
+        similar_runs = self.load(run_ids).values()
+        return {similar.claim_digest: similar.claim for similar in (run, *similar_runs)}
 
     def summaries(self, domain: str, digests: Collection[str]) -> dict[str, RunSummary]:
         """Return the runs, by id, with any of these digests."""
@@ -307,16 +312,16 @@ class RunBook:
         return summaries
 
     def count(self, domain: str, digests: Collection[str], status: Status) -> tuple[int, set[str]]:
-        """Return the number of runs with this status and digests, and some of their sessions."""
+        """Return the number of runs with a status and any of the digests, and some sessions."""
         tallies = [row for row in self.history.tallies(domain, digests) if row[0] == status]
         new_runs = (run for d in digests for run in self._summaries.get((domain, d), {}).values())
         new_sessions = [run.session for run in new_runs if run.status == status]
-        sessions = {session for _, _, *names in tallies for session in names}
+        sessions = {session for _, _, *pair in tallies for session in pair}
         count = sum(count for _, count, *_ in tallies) + len(new_sessions)
         return count, sessions.union(new_sessions)
 
     def first_facts(self, domain: str, digests: Collection[str]) -> dict[str, str]:
-        """Return fact -> the run that made it, for the first facts of each of these digests."""
+        """Map the first facts of each digest to the runs that made them."""
         by_digest: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for digest, fact, evaluation in self.history.makers(domain, digests):
             by_digest[digest].add((evaluation, fact))

@@ -1,6 +1,7 @@
-"""The material of the rules that make facts, and the state of an evaluation and of a fact.
+"""Shared parts of the rules that make facts: material, conditions, texts, and similar texts.
 
-`support` makes the facts; `skills` makes skills of facts that recur.
+`support` makes facts (in the profile `seed`, `seed/facts.py`); `skills` and `general` make skills
+from facts that recur. `find_unmet` has the conditions that an evaluation must meet.
 """
 
 from collections import defaultdict
@@ -23,19 +24,19 @@ from skillvault.model.text.text import jaccard, slug, words
 
 STEP = "promote"
 _DEFAULTS = PromotePolicy()
-_MIN_FACT = 10  # characters; fewer are no statement
-LESSON = "its own lesson"  # the words before a quoted lesson; other quotations are of a ground
-_MAX_COIN_CHANCE = 0.05  # of the results of a ground that ended both ways
+_MIN_FACT = 10  # characters; a shorter text is no statement
+LESSON = "its own lesson"  # precedes a quoted lesson; other quotations are grounds
+_MAX_COIN_CHANCE = 0.05  # probability that a fair coin gives such different results
 
 
 class PromotionMaterial(Struct, kw_only=True, dict=True):
-    """The records that the rules of `promote` read, with computed values.
+    """The records and queries that the rules of `promote` use.
 
     `made_skills` maps facts to the skill that a commit made of them, even if the link is gone.
-    `taken_away` are the evaluations whose fact a person removed. `support` returns the evaluations
-    that made or repeat facts, in the order of their ids. `outcomes_of` returns the outcomes of
-    evaluations, and `sessions_of` the sessions of the outcomes behind some facts, or enough of them
-    to decide. `counts` are the queries of the index about runs for and against facts. `clock` is
+    `taken_away` has the evaluations whose fact a person removed. `support` returns the evaluations
+    that made or repeat facts, by id. `outcomes_of` returns the outcomes of evaluations.
+    `sessions_of` returns the sessions of the outcomes that support facts, or enough of them to
+    decide. `counts` has the queries of the index about runs for and against facts. `clock` returns
     the time of a domain.
     """
 
@@ -55,20 +56,20 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def texts_by_domain(self) -> "dict[str, DomainTexts]":
-        """Domain -> the texts that an insight of the domain may repeat."""
+        """The texts that an insight may repeat, by domain."""
         domains = {evaluation.domain for evaluation in self.evaluations.values()}
         return {domain: DomainTexts(domain, self) for domain in domains}
 
     @cached_property
     def fact_links(self) -> dict[str, Link]:
-        """Evaluation id -> the link by which it made or supports a fact."""
+        """The links by which evaluations made or support a fact, by evaluation."""
         types = ("promoted", "reinforced")
         supports = (link for link in self.links.values() if link.type in types)
         return {link.source.id: link for link in supports if link.target.kind == "fact"}
 
     @cached_property
     def promoted(self) -> dict[str, list[str]]:
-        """Evaluation id -> the facts that it made."""
+        """The facts that evaluations made, by evaluation."""
         makers: dict[str, list[str]] = defaultdict(list)
         for link in self.links.values():
             if link.type == "promoted" and link.target.kind == "fact":
@@ -77,39 +78,39 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def successors(self) -> dict[str, str]:
-        """Fact id -> the fact that replaced it."""
+        """The facts that replaced other facts, by the replaced fact."""
         return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
 
     @cached_property
     def weighed_facts(self) -> set[str]:
-        """The facts with an older value: runs still support or contradict them."""
+        """The replaced facts whose successor was made by runs; runs still count for them."""
         return {f.supersedes for f in self.facts.values() if f.supersedes and f.kind == "judge"}
 
     @cached_property
     def current_facts(self) -> list[Fact]:
-        """The facts without a newer version, in their order."""
+        """The facts without a newer version, oldest first."""
         facts = (fact for fact in self.facts.values() if fact.id not in self.successors)
         return sorted(facts, key=lambda fact: fact.order)
 
     @cached_property
     def contested(self) -> frozenset[str]:
-        """The ids of the facts that are silent, because too many runs contradict them."""
+        """The ids of the facts that are not used, because too many runs contradict them."""
         if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
         opponents = self.counts.opponent_counts(facts)
         runs = self.counts.supporter_counts(opponents)
         return frozenset(
-            name
-            for name, count in opponents.items()
-            if is_contested(facts[name], runs.get(name, 0), count)
+            fact_id
+            for fact_id, count in opponents.items()
+            if is_contested(facts[fact_id], runs.get(fact_id, 0), count)
         )
 
     @cached_property
     def skills_of(self) -> dict[str, str]:
-        """Fact id -> the skill of its domain that was derived from it, even without a link."""
-        derived = (link for link in self.links.values() if link.type == "derived")
-        pairs = ((link.source.id, link.target.id) for link in derived)
+        """The skills that were derived from facts in their domain, by fact."""
+        derived_links = (link for link in self.links.values() if link.type == "derived")
+        pairs = ((link.source.id, link.target.id) for link in derived_links)
         return {**self.made_skills, **{f: name for f, name in pairs if not is_general(name)}}
 
     def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
@@ -128,9 +129,9 @@ class PromotionState(Struct, frozen=True):
 
 
 def strength(evaluation: Evaluation, settings: PromotePolicy) -> float:
-    """Return the certainty of a verdict.
+    """Return the certainty (0..1) of a verdict: the quality, or 1 - quality of a bad decision.
 
-    If bad decisions teach too, the certainty of a bad decision is 1 - quality.
+    With the gate `quality`, only good decisions teach.
     """
     quality = evaluation.quality_score
     return quality if evaluation.was_good_decision or settings.gate == "quality" else 1 - quality
@@ -139,7 +140,7 @@ def strength(evaluation: Evaluation, settings: PromotePolicy) -> float:
 def insight_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Return the state of one evaluation on its way to a fact."""
+    """Return how far an evaluation is from a fact, without regard to other runs."""
     if link := material.fact_links.get(evaluation.id):
         description = f"{link.type} {link.target.id}"
         if link.target.id in material.facts:
@@ -148,8 +149,8 @@ def insight_state(
     if rejection := rejection_of(evaluation, material):
         fact = rejection.target.partition(":")[2]
         return PromotionState("rejected", f"made {fact} in {rejection.commit[:10]}, removed since")
-    if unmet := find_unmet(evaluation, material, policy):
-        return unmet
+    if unmet_state := find_unmet(evaluation, material, policy):
+        return unmet_state
     rejection, _ = material.texts_by_domain[evaluation.domain].find_repeated(evaluation)
     if rejection:
         source = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
@@ -160,7 +161,7 @@ def insight_state(
 def find_unmet(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState | None:
-    """Return the first condition that an evaluation does not meet; None if it meets all."""
+    """Return the first condition that an evaluation does not meet, or None if it meets all."""
     outcome = material.outcomes.get(evaluation.outcome)
     if outcome is None:
         return PromotionState("without outcome", "its outcome is not in this vault")
@@ -185,7 +186,7 @@ def find_unmet(
 
 
 def is_surprise(evaluation: Evaluation, policy: Policy) -> bool:
-    """Return True if a strong verdict was wrong, because a judge's error teaches most."""
+    """Return True if a strong verdict was wrong; such an error teaches most."""
     is_sure = strength(evaluation, policy.promote) >= policy.promote.quality
     return evaluation.judge_was_right is False and is_sure
 
@@ -196,12 +197,12 @@ def statement_of(fact: Fact) -> str:
 
 
 def rejection_of(evaluation: Evaluation, material: PromotionMaterial) -> Rejection | None:
-    """Return the rejection of the fact that an evaluation made or supported."""
+    """Return the rejection of the fact that an evaluation made or supported, or None."""
     return material.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
 
 
 class DomainTexts:
-    """The trusted facts of a domain, and the insights whose fact a person removed."""
+    """The trusted facts of a domain and the insights of removed facts, for comparison."""
 
     def __init__(self, domain: str, material: PromotionMaterial) -> None:
         threshold = material.rules.policy.promote.duplicate_above
@@ -220,12 +221,12 @@ class DomainTexts:
                 self._refused.add(words(evaluation.key_insight))
 
     def add_fact(self, fact: str, text: str) -> None:
-        """Add a fact."""
+        """Add a fact, so that later insights may repeat it."""
         self._ids.append(fact)
         self._facts.add(words(text))
 
     def find_repeated(self, evaluation: Evaluation) -> tuple[Rejection | None, str | None]:
-        """Return the rejected insight and the fact that an evaluation repeats."""
+        """Return (rejection, fact) that the insight of an evaluation repeats, None for neither."""
         insight_words = words(evaluation.key_insight or "")
         nearest_fact = self._facts.closest(insight_words)
         if nearest_fact is not None:
@@ -240,10 +241,10 @@ class DomainTexts:
 
 
 def is_contested(fact: Fact, runs: int, opponents: int) -> bool:
-    """Return True if runs against a fact silence it.
+    """Return True if so many runs contradict a fact that it is not used.
 
-    That is if both sides are equal, or if the fact states a ground that success and failure share
-    by chance. The word of a person counts as a run for the fact.
+    They are at least as many as the runs for it, or the fact states a ground that occurs by chance
+    with success and failure alike. The word of a person counts as a run for the fact.
     """
     if opponents >= runs + (fact.kind == "human"):
         return opponents > 0
@@ -253,9 +254,9 @@ def is_contested(fact: Fact, runs: int, opponents: int) -> bool:
 
 
 def text_with_rate(fact: Fact, runs: int, opponents: int, *, is_counted: bool = False) -> str:
-    """Return the text of a fact with the rate of its runs, if their results differ.
+    """Return the text of a fact with `In 2 of 3 runs:` before it, if runs contradict the fact.
 
-    With `is_counted`, also add the number of runs if several have the same result.
+    With `is_counted`, also write `In 3 runs:` if several runs support it and no run contradicts it.
     """
     if fact.kind == "human" or not (opponents or (is_counted and runs > 1)):
         return fact.text
@@ -264,9 +265,9 @@ def text_with_rate(fact: Fact, runs: int, opponents: int, *, is_counted: bool = 
 
 
 def _is_biased(runs: int, opponents: int) -> bool:
-    """Return True if a fair coin gives one side so often in fewer than one of 20 series."""
+    """Return True if a fair coin would hardly give so many `runs` (sign test)."""
     tries = runs + opponents
-    base = lgamma(tries + 1) - tries * log(2)  # in logarithms, for 2**tries has no float
+    base = lgamma(tries + 1) - tries * log(2)  # in logarithms, because 2**tries may overflow
     chances = (exp(base - lgamma(n + 1) - lgamma(tries - n + 1)) for n in range(runs, tries + 1))
     return sum(chances) < _MAX_COIN_CHANCE
 
@@ -275,7 +276,7 @@ def _is_biased(runs: int, opponents: int) -> bool:
 
 
 def fact_text(evaluation: Evaluation) -> str:
-    """Return the statement, and the advice on a second line."""
+    """Return the text of a fact: the insight, and the advice on a second line."""
     return "\n".join(filter(None, [evaluation.key_insight, evaluation.better_approach]))
 
 
@@ -310,7 +311,7 @@ def human_fact(
 def human_fact_id(domain: str, statement: str, again_at: datetime | None = None) -> str:
     """Return the id of a person's fact.
 
-    If the fact holds again after a newer one, the time is part of the digest.
+    If the fact holds again after a newer version, `again_at` makes the id different.
     """
     time = f"\n{again_at.isoformat()}" if again_at else ""
     return fact_id(statement, domain, f"{domain}\n{statement}{time}")
@@ -318,7 +319,7 @@ def human_fact_id(domain: str, statement: str, again_at: datetime | None = None)
 
 def fact_id(subject: str, domain: str, content: str) -> str:
     """Return an id for a fact: its subject, and six hex digits of its content."""
-    # A text in another script has no slug; the domain still says what it is about.
+    # A text in another script has no slug, so use the domain.
     tail = sha256(content.encode()).hexdigest()[:6]
     return f"{slug(subject, limit=48) or slug(domain, limit=48)}-{tail}"
 
@@ -336,10 +337,10 @@ def clusters(
     threshold: float = _DEFAULTS.cluster_above,
     min_size: int = _DEFAULTS.cluster_size,
 ) -> list[list[int]]:
-    """Return the greedy clusters of texts as lists of indices; the first index is the seed.
+    """Return greedy clusters of texts as lists of indices; the first index is the seed.
 
-    The first text without a cluster is a seed. Every later text more similar to it than `threshold`
-    joins. Clusters below `min_size` are dropped, and their texts join no other.
+    Each text joins the first seed to which it is more similar than `threshold`, or becomes a seed.
+    Clusters below `min_size` are dropped, and their texts join no other cluster.
     """
     seeds = Neighbours(threshold)
     groups: list[list[int]] = []
@@ -354,7 +355,7 @@ def clusters(
     return [cluster for cluster in groups if len(cluster) >= min_size]
 
 
-_TextSet = int  # bit n is the text of number n
+_TextSet = int  # bit n is set if the set has text number n
 
 
 class Neighbours:
@@ -379,13 +380,13 @@ class Neighbours:
         return number
 
     def first(self, text: frozenset[str]) -> int | None:
-        """Return the number of the earliest neighbour of a text."""
-        neighbours = self._above(text)
+        """Return the number of the earliest neighbour of a text, or None."""
+        neighbours = self._neighbours_of(text)
         return (neighbours & -neighbours).bit_length() - 1 if neighbours else None
 
     def closest(self, text: frozenset[str]) -> int | None:
-        """Return the number of the nearest neighbour; of equally near texts the earliest."""
-        texts, neighbours = self._above(text), list[tuple[float, int]]()
+        """Return the number of the most similar neighbour (the earliest of equals), or None."""
+        texts, neighbours = self._neighbours_of(text), list[tuple[float, int]]()
         while texts:
             lowest = texts & -texts
             number = lowest.bit_length() - 1
@@ -393,7 +394,7 @@ class Neighbours:
             texts ^= lowest
         return -max(neighbours)[1] if neighbours else None
 
-    def _above(self, text: frozenset[str]) -> _TextSet:
+    def _neighbours_of(self, text: frozenset[str]) -> _TextSet:
         planes = self._count_shared(text)
         neighbours = 0
         for size, holders in self._sizes.items():
@@ -402,7 +403,7 @@ class Neighbours:
         return neighbours
 
     def _shared_needed(self, a: int, b: int) -> int | None:
-        """Return the number of shared words from which two sets of this size are neighbours."""
+        """Return how many words sets of sizes `a` and `b` must share, or None if it cannot be."""
         count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
         while count <= min(a, b):
             if count / (a + b - count) > self.threshold:
@@ -411,7 +412,7 @@ class Neighbours:
         return None
 
     def _count_shared(self, text: frozenset[str]) -> list[_TextSet]:
-        """Count the words shared with each text, in bit planes: plane i has bit i of the counts."""
+        """Count the words shared with each text; plane i has bit i of the count of each text."""
         planes: list[_TextSet] = []
         for word in text:
             carry = self._holders.get(word, 0)
@@ -425,7 +426,7 @@ class Neighbours:
 
 
 def _select_texts(number: int, planes: Sequence[_TextSet]) -> _TextSet:
-    """Return the texts with a count of at least `number` (above 0), as a bit mask."""
+    """Return the texts whose count is at least `number` (above 0)."""
     if number >> len(planes):
         return 0
     larger_counts, equal_counts = 0, -1

@@ -1,6 +1,7 @@
-"""The rule for general skills: facts that recur in several domains become one skill.
+"""The rule for general skills: make one skill from facts that recur in several domains.
 
-The order of facts makes no difference. Untrusted facts do not count.
+Untrusted facts do not count. `loop/general.py` finds the facts; `skills.py` has the rule for one
+domain.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -40,10 +41,10 @@ NOT_SHOWN = (
 
 
 class RecurringFacts(Struct, frozen=True):
-    """Facts of several domains that say the same, in order; `gist` quotes the first.
+    """Facts of several domains that say the same, in order; `gist` quotes the first fact.
 
-    `run_ids` are the runs behind the facts up to a reading point. `decided` counts the runs that
-    succeeded or failed, `succeeded` those that succeeded.
+    `run_ids` has the runs that support the facts, up to a reading point. `decided` counts the runs
+    that succeeded or failed, and `succeeded` those that succeeded.
     """
 
     facts: tuple[Fact, ...]
@@ -54,7 +55,7 @@ class RecurringFacts(Struct, frozen=True):
 
     @property
     def domain_names(self) -> list[str]:
-        """The domains of these facts, by name."""
+        """The domains of the facts, sorted."""
         return sorted({fact.domain for fact in self.facts})
 
     @property
@@ -80,8 +81,7 @@ class RecurringFacts(Struct, frozen=True):
 class GeneralPattern(Struct, frozen=True):
     """Recurring facts that become a skill, or change the text of their skill `skill`.
 
-    `new_facts` are not part of the skill yet. `ended` is the end of the last run
-    that the skill reports.
+    `new_facts` are not part of the skill yet. `ended` is the end of the last counted run.
     """
 
     recurring: RecurringFacts
@@ -91,7 +91,7 @@ class GeneralPattern(Struct, frozen=True):
 
 
 class FactRuns(NamedTuple):
-    """The runs behind facts: `makers` maps facts to outcomes, `statuses` runs to statuses."""
+    """Queries about runs: the outcomes that made facts, and the statuses of runs."""
 
     makers: Callable[[Collection[str]], Mapping[str, Outcome]]
     statuses: Callable[[Collection[str]], Mapping[str, Status]]
@@ -129,9 +129,10 @@ def general_pattern(
     skills: Mapping[str, Skill],
     policy: Policy,
 ) -> GeneralPattern | Rejection | None:
-    """Return the work on recurring facts, or the rejection of an earlier skill of them.
+    """Return the work for recurring facts, or the rejection of an earlier skill, or None.
 
-    `skills` are the general skills in service, by fact. None if sessions are too few.
+    There is no work if support is too weak or the skill is up to date. `skills` maps facts to their
+    general skills.
     """
     candidates = [skills[fact.id] for fact in recurring.facts if fact.id in skills]
     skill = max(sorted(candidates, key=lambda s: s.name), key=candidates.count, default=None)
@@ -155,7 +156,10 @@ def general_pattern(
 def current_pattern(
     recurring: RecurringFacts, material: PromotionMaterial, skills: Mapping[str, Skill]
 ) -> GeneralPattern | None:
-    """Return recurring facts as counted now, if one of `skills` (by fact) reports them."""
+    """Return the pattern of recurring facts if their skill is up to date, or None.
+
+    `skills` maps facts to their general skills.
+    """
     skill = next((skills[fact.id] for fact in recurring.facts if fact.id in skills), None)
     if skill is None or skill.status in FIXED_STATUSES:
         return None
@@ -176,7 +180,7 @@ def is_supported(
 def state_across_domains(
     fact: Fact, recurring: RecurringFacts | None, skill: str | None, policy: Policy
 ) -> PromotionState:
-    """Return the state of a fact across domains; `skill` is the general skill from it."""
+    """Return how far a fact is from a general skill; `skill` is the skill that it made."""
     settings = policy.promote
     if skill:
         return PromotionState("done", f"in every domain: derived {skill}")
@@ -197,7 +201,7 @@ def state_across_domains(
 
 
 def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recurrence:
-    """Return the brief for the judge that writes the skill, with each wording once."""
+    """Return the brief for the judge that writes the skill; use facts with equal texts once."""
     recurring = pattern.recurring
     wordings = {fact.text: fact for fact in reversed(recurring.facts)}
     facts = tuple(fact for fact in recurring.facts if wordings[fact.text] is fact)
@@ -235,7 +239,7 @@ def _skill_of(pattern: GeneralPattern, draft: Draft, name: str, policy: Policy) 
 def general_change(
     pattern: GeneralPattern, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Return the commit that adds a skill without a domain."""
+    """Return the commit that adds a general skill."""
     recurring, reason = pattern.recurring, _reason(pattern)
     name = general_name(recurring.gist, (fact.id for fact in recurring.facts), is_taken)
     skill = _skill_of(pattern, draft, name, policy)
@@ -253,7 +257,7 @@ def rewrite_change(
 ) -> Change:
     """Return the commit that adds facts or runs to a skill; a person's edits stay.
 
-    `shelf` is the folder of the skill. A skill in archive/ comes back into service.
+    `shelf` is the folder of the skill. A skill in archive/ is restored.
     """
     draft_skill = _skill_of(pattern, draft, skill.name, policy)
     new_skill = replace(draft_skill, status=skill.status, subject=skill.subject)

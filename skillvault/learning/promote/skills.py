@@ -1,7 +1,8 @@
-"""The rule for pattern skills: facts that recur in a domain make a skill, which grows.
+"""The rule for pattern skills: make or extend a skill from facts that recur in a domain.
 
-Facts are compared within one domain and one trust. A skill whose facts rest on a single session
-waits in proposed/.
+Facts of one domain and one trust are compared. A skill whose facts rest on a single session waits
+in proposed/. `loop/promote.py` calls `plan_patterns` and builds a change for each pattern;
+`general.py` has the rule across domains.
 """
 
 import re
@@ -38,19 +39,19 @@ _NO_SUPPORT = (
     "Too few of its facts are left that say the same and for which more runs speak than "
     "against them; `skillvault why` lists both."
 )
-FIXED_STATUSES = ("pinned", "retired")  # a skill with one of them is not rewritten
-_WAITING = ("proposed", "local", "generated")  # status, trust and origin in proposed/
-Pool = tuple[str, str, SkillKind]  # facts of one domain, trust and ending
+FIXED_STATUSES = ("pinned", "retired")  # a skill with such a status is not rewritten
+_WAITING = ("proposed", "local", "generated")  # status, trust, origin of a skill that may move
+Pool = tuple[str, str, SkillKind]  # domain, trust and kind of facts that are compared
 
 
 class Pattern(Struct, frozen=True, kw_only=True):
     """Facts that recur: they make a skill, or change the skill `skill`.
 
     `new_facts` are not part of the skill yet. `is_independent` is True if outcomes of enough
-    sessions support the facts. `run_ids` are the runs that the skill reports, by time. `opponents`
-    counts the runs against it. `ended` is the end of the last run, and `digest` covers all runs. In
-    a profile that does not weigh runs, these four are empty. `is_admitted` is True if the skill
-    waited for a second session, which has come.
+    sessions support the facts. `is_admitted` is True if the skill waited in proposed/ for that.
+    `run_ids` has the runs that support the facts, by time; `opponents` counts the runs against
+    them. `ended` is the end of the last run, and `digest` changes with the runs and facts. In a
+    profile that does not weigh runs, these four are empty.
     """
 
     facts: tuple[Fact, ...]
@@ -66,10 +67,10 @@ class Pattern(Struct, frozen=True, kw_only=True):
 
 
 class Patterns(Struct, frozen=True):
-    """The patterns to work on.
+    """The patterns to write.
 
-    `rejected` are rejections of earlier patterns, and `refused` their facts. `leaving` are the
-    skills to archive.
+    `rejected` has rejections of earlier patterns, and `refused` the facts of these. `leaving` has
+    the skills to archive.
     """
 
     due: tuple[Pattern, ...]
@@ -81,23 +82,23 @@ class Patterns(Struct, frozen=True):
 def plan_patterns(
     material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
 ) -> Patterns:
-    """Plan the work on skills from facts that recur.
+    """Return the patterns to write and the skills to archive.
 
-    `skills` are those in skills/ and proposed/, and those that this step archived.
+    `skills` has the skills in skills/ and proposed/, and those that this step archived.
     """
     patterns: list[Pattern] = []
     rejected: set[tuple[Rejection, str]] = set()  # with the facts that they concern
-    live_names: set[str] = set()  # of skills that stay
+    live_names: set[str] = set()  # the skills that stay
     for pattern, is_owner in _find_patterns(material, policy):
-        facts, names = pattern.facts, [fact.id for fact in pattern.facts]
+        facts, ids = pattern.facts, [fact.id for fact in pattern.facts]
         is_weighed_warning = pattern.digest and pattern.kind == "warning"
-        if is_weighed_warning and material.counts.is_of_one_subject(names):
+        if is_weighed_warning and material.counts.is_of_one_subject(ids):
             continue  # the warning about the subject says the same
         expiry, clock = _expiry(pattern, policy), material.clock(facts[0].domain)
         is_expired = expiry and clock and expiry < clock
         if pattern.skill is None:
             rejections = [r for fact in facts if (r := _skill_rejection(fact, material))]
-            rejected.update((rejection, name) for rejection in rejections for name in names)
+            rejected.update((rejection, key) for rejection in rejections for key in ids)
             patterns += [] if rejections or is_expired else [pattern]
             continue
         live_names.add(pattern.skill)
@@ -105,7 +106,7 @@ def plan_patterns(
         if skill is None or is_expired or not is_owner:
             continue
         link_rejections = {f: link_rejection(f, skill.name, material) for f in pattern.new_facts}
-        rejected.update((r, name) for r in filter(None, link_rejections.values()) for name in names)
+        rejected.update((r, key) for r in filter(None, link_rejections.values()) for key in ids)
         new_facts = tuple(fact for fact, rejection in link_rejections.items() if not rejection)
         is_waiting = (skill.status, skill.trust, skill.origin) == _WAITING
         is_admitted = pattern.is_independent and is_waiting and policy.generate.gate != "always"
@@ -121,7 +122,7 @@ def plan_patterns(
 
 
 def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
-    """Yield patterns with the skill of most of their facts, and True if they own the skill."""
+    """Yield (pattern, True if the pattern owns its skill)."""
     groups = list(_find_recurring(material, policy))
     assignments = assign_skills([facts for _, facts in groups], material.skills_of)
     for (kind, facts), (skill, is_owner) in zip(groups, assignments, strict=True):
@@ -138,7 +139,7 @@ def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tupl
 def current_patterns(
     material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
 ) -> Iterator[Pattern]:
-    """Yield the patterns that these skills report, as counted now."""
+    """Yield the patterns whose skill is up to date."""
     for pattern, is_owner in _find_patterns(material, policy):
         skill = skills.get(pattern.skill or "")
         if skill is None or not is_owner or skill.status in FIXED_STATUSES:
@@ -150,10 +151,10 @@ def current_patterns(
 def assign_skills(
     groups: Iterable[Sequence[Fact]], skills_of: Mapping[str, str]
 ) -> list[tuple[str | None, bool]]:
-    """Return the skill of most facts of each group, and True if the group owns the skill.
+    """Return for each group (skill of most of its facts, True if the group owns the skill).
 
-    Facts that said the same earlier may differ now. If groups share a skill, the group with most of
-    its facts owns the skill, the first of equals. The other groups wait for the skill to end.
+    Facts that said the same earlier may differ now, so groups may share a skill. Then the group
+    with most of its facts owns the skill, and the other groups wait until the skill is archived.
     """
     names_by_group = [
         [skills_of[fact.id] for fact in facts if fact.id in skills_of] for facts in groups
@@ -174,7 +175,7 @@ def _expiry(pattern: Pattern, policy: Policy) -> datetime | None:
 
 
 def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
-    """Add the runs that the skill reports; for facts of persons only the time of the last run."""
+    """Add the runs that support the facts up to a reading point, and the digest."""
     facts = pattern.facts
     run_ids, runs = _runs_at_reading([fact.id for fact in facts], material)
     opponents = len(runs) - len(run_ids)
@@ -194,7 +195,7 @@ def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
 def _runs_at_reading(
     facts: Sequence[str], material: PromotionMaterial
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the runs for facts up to a reading point, by time, and all runs up to this point."""
+    """Return (runs for the facts, runs for and against them), both up to a reading point."""
     supporters = set(material.counts.supporters(facts))
     runs = sorted(supporters.union(material.counts.opponents(facts)))
     runs = runs[: last_point(len(runs))]
@@ -213,7 +214,7 @@ def _unsupported_skills(
 
 
 def pools(material: PromotionMaterial) -> dict[str, Pool]:
-    """Map each uncontested fact to the pool in which it is compared."""
+    """Map each uncontested current fact to the pool of facts with which it is compared."""
     endings: Mapping[str, Status] = {}
     current_facts = [fact for fact in material.current_facts if fact.id not in material.contested]
     if material.rules.weighs:
@@ -225,9 +226,9 @@ def pools(material: PromotionMaterial) -> dict[str, Pool]:
 def _find_recurring(
     material: PromotionMaterial, policy: Policy
 ) -> Iterator[tuple[SkillKind, tuple[Fact, ...]]]:
-    """Yield clusters of facts, and facts that evaluations of enough sessions support.
+    """Yield clusters of similar facts, and single facts that enough sessions support.
 
-    Failures make a warning. A fact with as many runs against it as for it is left out.
+    Facts about failures make a warning. Contested facts are left out.
     """
     groups: dict[Pool, list[Fact]] = defaultdict(list)
     settings, by_fact = policy.promote, pools(material)
@@ -250,7 +251,7 @@ def _find_recurring(
 def fact_state(
     fact: Fact, material: PromotionMaterial, skills: Collection[str], policy: Policy
 ) -> PromotionState:
-    """Return the state of a fact on its way to a skill; `skills` are the living skills."""
+    """Return how far a fact is from a skill; `skills` has the skills that are not archived."""
     if fact.id in material.successors:
         return PromotionState("superseded", f"by {material.successors[fact.id]}")
     skill = material.skills_of.get(fact.id)
@@ -271,7 +272,7 @@ def fact_state(
 
 
 def _explain_alone(fact: Fact, material: PromotionMaterial, settings: PromotePolicy) -> str:
-    """Return the number of similar facts, and the numbers that are missing."""
+    """Return a sentence with the number of similar facts and sessions, and what is missing."""
     others = (other for other in material.current_facts if other.id != fact.id)
     peers = (o for o in others if (o.domain, o.trust) == (fact.domain, fact.trust))
     neighbours = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
@@ -290,20 +291,20 @@ def _skill_rejection(fact: Fact, material: PromotionMaterial) -> Rejection | Non
 
 
 def link_rejection(fact: Fact, skill: str, material: PromotionMaterial) -> Rejection | None:
-    """Return the rejection of the link by which a fact joined a skill before."""
+    """Return the rejection of the link from a fact to a skill, or None."""
     link = link_id("derived", Ref("fact", fact.id), Ref("skill", skill))
     return material.rejections.of_target(Ref("link", link))
 
 
 def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     """Return the brief for the judge that writes the skill."""
-    names = [fact.id for fact in pattern.facts]
-    support = material.support(names)
+    fact_ids = [fact.id for fact in pattern.facts]
+    support = material.support(fact_ids)
     if pattern.digest is not None:
         run_ids = set(pattern.run_ids)
         support = [e for e in support if e.id in run_ids]
     texts = [statement_of(fact) for fact in pattern.facts]
-    if len(texts) == 1:  # the words that its repeats share say more than its first words
+    if len(texts) == 1:  # the words that its repeats share make a better theme
         texts = [e.key_insight for e in support if e.key_insight] or texts
     return Recurrence(
         kind=pattern.kind,
@@ -318,7 +319,7 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
 
 
 def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ...]:
-    """Return the facts with the counts of the runs that the skill reports."""
+    """Return the facts, each with the rate of its runs in the text."""
     if pattern.digest is None:
         return pattern.facts
     _, runs = _runs_at_reading([fact.id for fact in pattern.facts], material)
@@ -340,10 +341,10 @@ def skill_change(
     lead = pattern.facts[0]
     is_served = pattern.is_independent and lead.trust == "local"
     subject = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
-    names = [fact.id for fact in pattern.facts]
+    fact_ids = [fact.id for fact in pattern.facts]
     time = pattern.ended or now
     skill = Skill(
-        name=rules.pattern_name(pattern.kind, subject, names, is_taken),
+        name=rules.pattern_name(pattern.kind, subject, fact_ids, is_taken),
         description=shorten(draft.description, 1024),
         body=_pattern_body(pattern, draft),
         tags=tuple(dict.fromkeys(filter(None, (lead.domain, *map(slug, draft.title.split("-")))))),
@@ -370,7 +371,7 @@ def growth_change(
     now: datetime,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds facts or runs to a skill, or puts it into service.
+    """Return the commit that adds facts or runs to a skill, or moves it out of proposed/.
 
     `shelf` is the folder of the skill. A person's edits stay.
     """
@@ -409,7 +410,7 @@ def rewrite_parts(
 
 
 def leave_change(skill: Skill, shelf: str, reason: str = _NO_SUPPORT) -> Change:
-    """Return the commit that archives a skill for this reason."""
+    """Return the commit that archives a skill."""
     return archive_change(STEP, skill, shelf, reason)
 
 

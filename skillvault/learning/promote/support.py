@@ -1,9 +1,9 @@
-"""The rule for facts: find the claims that results support, and link runs for and against.
+"""The rule for facts: make facts of claims that results support, and link runs for and against.
 
 A claim becomes a fact if a verdict meets the gate, if a strong verdict was wrong, or if runs of two
 sessions make the claim and fewer runs are against it. A run is about a fact if it makes the same
-claim, states the same ground or did the same. The result of the run decides if it counts for the
-fact or against it, whatever its own insight says.
+claim, states the same ground or did the same. The result of the run decides if it counts for or
+against the fact. `loop/promote.py` calls `Support.plan`, and then the functions for the changes.
 """
 
 from collections import Counter, defaultdict
@@ -52,7 +52,7 @@ from skillvault.model.sameness.comparison import SAME_LIKENESS, is_opposite, is_
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import join_items, pluralize
 
-_MAX_LINES = 20  # facts that a message names
+_MAX_LINES = 20  # facts to list in a commit message
 _FACTS_PER_COMMIT = 50
 _LINKS_PER_COMMIT = 250
 _OTHER_STATUS: Mapping[Status, Status] = {"success": "failure", "failure": "success"}
@@ -62,7 +62,7 @@ _LINK_TYPES: Mapping[Stance, LinkType] = {"for": "reinforced", "against": "contr
 
 
 class NewFact(Struct, frozen=True, kw_only=True):
-    """A fact to make of the insight of a run, and the `reason`."""
+    """A fact to make of the insight of a run."""
 
     id: str
     run: EvaluatedRun
@@ -71,7 +71,7 @@ class NewFact(Struct, frozen=True, kw_only=True):
 
 
 class Retelling(Struct, frozen=True, kw_only=True):
-    """A fact to rewrite, because an earlier or more certain run says the same."""
+    """A fact that gets the text or the importance of an earlier or more certain run."""
 
     fact: Fact
     run: EvaluatedRun
@@ -80,7 +80,7 @@ class Retelling(Struct, frozen=True, kw_only=True):
 
 
 class SupportPlan(Struct, frozen=True):
-    """New facts, links of runs for and against facts, and facts to rewrite.
+    """The facts to make, the links of runs to facts, and the facts to rewrite.
 
     `withheld` counts the facts that only outdated evaluations would make.
     """
@@ -93,10 +93,11 @@ class SupportPlan(Struct, frozen=True):
 
 
 def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Stance | None:
-    """Return the stance of a run to the fact of another run; `on_ground`: they share a ground.
+    """Return whether a run is for or against the fact of the run `maker`, or None.
 
-    Two opposite claims with opposite results support each other. A claim with another side, figure
-    or name supports nothing, even if its run did the same.
+    `on_ground` is true if both runs share a ground. Opposite claims with opposite results support
+    each other. A claim with another side, figure or name supports nothing, even if its run did the
+    same.
     """
     same_result = run.outcome_status == maker.outcome_status
     if is_same(run.claim, maker.claim):
@@ -109,10 +110,10 @@ def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Sta
 
 
 class Support:
-    """The runs for and against facts, weighed one after the other in the order of time.
+    """The weighing of runs for and against facts, one after the other in the order of time.
 
-    Without `upgrades`, an outdated evaluation makes no fact, because the older program made its
-    facts.
+    Without `upgrades`, an outdated evaluation makes no fact: an earlier version of the program has
+    made its facts already.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Support:
     def plan(self, runs: Iterable[EvaluatedRun]) -> SupportPlan:
         """Return the new facts, links and rewrites that follow from these runs."""
         ordered_runs = sorted(runs, key=lambda run: run.order)
-        # Under other rules a later run may have made a fact, so makers come first.
+        # Runs that made facts come first, because other rules may have used a later run.
         makers = [run for run in ordered_runs if run.id in self._material.promoted]
         self._book.add_runs(makers)
         for run in makers:
@@ -148,7 +149,7 @@ class Support:
         )
 
     def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
-        """Yield the runs by time, but a run whose judge names a fact after the run of the fact."""
+        """Yield the runs by time, but a run whose judge names a fact after the fact's run."""
         waiting: list[EvaluatedRun] = []
         for run in runs:
             self._book.add_runs([run])
@@ -183,7 +184,7 @@ class Support:
             self._promote(run, claims)
 
     def _run_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
-        """Return the stance of a run to each fact of another run with like claims or grounds."""
+        """Return the stance of a run to each fact of another run with similar claim or ground."""
         ground_makers = self._book.first_facts(run.domain, run.statement_digests)
         makers = {**self._book.first_facts(run.domain, claims), **ground_makers}
         stances: dict[str, Stance] = {}
@@ -208,10 +209,10 @@ class Support:
 
     def _load_sources(self, makers: Mapping[str, str]) -> dict[str, EvaluatedRun]:
         runs = self._book.load(makers.values())
-        return {fact: runs[name] for fact, name in makers.items() if name in runs}
+        return {fact: runs[run_id] for fact, run_id in makers.items() if run_id in runs}
 
     def _named_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the stance to the fact that the judge of a run names in the same domain."""
+        """Return the stance of a run to the fact that its judge names, if in the same domain."""
         fact = run.named_fact
         if fact is None or not self._is_current(fact):
             return {}
@@ -251,7 +252,7 @@ class Support:
         return fact in self._facts
 
     def _add_link(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:
-        """Link a run to a fact; if the judge named the fact, as the judge said."""
+        """Link a run to a fact; if the judge named the fact, its word decides the stance."""
         if fact == run.named_fact:
             stance = "against" if run.evaluation.contradicts else "for"
         if stance == "for" and fact in run.evaluation.unlike:
@@ -278,7 +279,7 @@ class Support:
             )
 
     def _is_earlier(self, run: EvaluatedRun, fact: Fact, retelling: Retelling | None) -> bool:
-        """Return True if a run is earlier than the run whose text a fact has; ties by id."""
+        """Return True if a run is earlier than the run whose text a fact has; break ties by id."""
         if retelling and retelling.is_earlier:
             return run.order < retelling.run.order
         at = fact.created_at or run.order[0]
@@ -314,14 +315,15 @@ class Support:
             self._add_fact(source, digests, claims)
 
     def _supporter_ids(self, run: EvaluatedRun, digests: Collection[str]) -> list[str]:
-        """Return the evaluations of runs with these claims and the same result."""
+        """Return the evaluations of runs with any of these claims and the same result."""
         summaries = self._book.summaries(run.domain, digests).values()
         return [summary.evaluation for summary in summaries if summary.status == run.outcome_status]
 
     def _agreeing_claims(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> set[str] | None:
-        """Return the digests of the same claim, without facts that the judge of the run denied.
+        """Return the digests of claims that say the same as a run.
 
-        None if another run with the same result made a fact already.
+        Leave out claims that the judge of the run called different. Return None if another run with
+        the same result made a fact already.
         """
         digests = _same_claims(claims, run)
         makers = self._book.first_facts(run.domain, digests)
@@ -336,15 +338,15 @@ class Support:
     def _is_supported(
         self, run: EvaluatedRun, digests: Collection[str], claims: Mapping[str, Form]
     ) -> bool:
-        """Return True if enough sessions make a claim and fewer runs are against it."""
+        """Return True if runs of enough sessions make a claim, and fewer runs are against it."""
         min_sessions = self._policy.promote.min_sessions
         runs, some_sessions = self._book.count(run.domain, digests, run.outcome_status)
         if len(some_sessions) < min(min_sessions, 2):
             return False
         opposites = [digest for digest, claim in claims.items() if is_opposite(claim, run.claim)]
-        opposing, _ = self._book.count(run.domain, digests, _OTHER_STATUS[run.outcome_status])
-        contradicting, _ = self._book.count(run.domain, opposites, run.outcome_status)
-        if runs <= opposing + contradicting:
+        opposing_count, _ = self._book.count(run.domain, digests, _OTHER_STATUS[run.outcome_status])
+        contradicting_count, _ = self._book.count(run.domain, opposites, run.outcome_status)
+        if runs <= opposing_count + contradicting_count:
             return False
         if min_sessions <= 2:
             return True
@@ -378,8 +380,8 @@ class Support:
             importance="high" if "high" in importances else "medium",
             reason=self._why(supporters, [*stances.values()].count("against")),
         )
-        for name, stance in stances.items():
-            self._add_link(related_runs[name], fact, stance)
+        for run_id, stance in stances.items():
+            self._add_link(related_runs[run_id], fact, stance)
 
     def _importance(self, run: EvaluatedRun) -> Importance:
         is_sure = strength(run.evaluation, self._policy.promote) >= self._policy.promote.high_from
@@ -388,7 +390,7 @@ class Support:
         return "high" if passes_gate and is_telling else "medium"
 
     def _find_rejection(self, run: EvaluatedRun) -> Rejection | None:
-        """Return the rejection of an earlier fact that made the same claim."""
+        """Return the rejection of an earlier fact with the same claim, or None."""
         removed_ids = [e.id for e in self._material.taken_away if e.domain == run.domain]
         maker_runs = self._book.load(removed_ids).values()
         same_runs = (maker for maker in maker_runs if is_same(maker.claim, run.claim))
@@ -396,7 +398,7 @@ class Support:
         return next(filter(None, rejections), None)
 
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
-        """Return the reason for a fact: the first verdict that met the gate, else the runs."""
+        """Return the reason for a fact: the first verdict that met the gate, or else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
         qualified = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
         evaluation = next(qualified, None)
@@ -425,7 +427,7 @@ def _describe_runs(runs: Sequence[EvaluatedRun] | Sequence[RunSummary]) -> str:
 def own_support_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Return the state of an evaluation without regard to other runs with its claim."""
+    """Return how far an evaluation is from a fact, without other runs with its claim."""
     state = insight_state(evaluation, material, policy)
     if state.state == "due" and evaluation.is_outdated:
         judge = f"{evaluation.judge.name} {evaluation.judge.version}"
@@ -440,7 +442,7 @@ def own_support_state(
 def support_state(
     evaluation: Evaluation, book: RunBook, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Return the state of an evaluation, with the number of runs with its claim."""
+    """Return how far an evaluation is from a fact, with the number of runs with its claim."""
     state = own_support_state(evaluation, material, policy)
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
     if run is None or state.state not in ("weak", "not confirmed"):
@@ -467,7 +469,7 @@ def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
 
 
 def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
-    """Return one commit; the sources are in the order of their facts."""
+    """Return the commit for some facts; source n belongs to fact n, as `Rejections` assumes."""
     if len(facts) == 1:
         text = fact_text(facts[0].run.evaluation)
         reason = f"{facts[0].reason} Importance {facts[0].importance}.\n{text}"
@@ -506,7 +508,7 @@ def _records(new_fact: NewFact) -> tuple[Fact, Link]:
 
 
 def weighing_changes(links: Sequence[Link], retellings: Sequence[Retelling]) -> Iterator[Change]:
-    """Yield the commits that link runs for and against facts, fact by fact."""
+    """Yield the commits that link runs to facts and rewrite facts."""
     ordered_links = sorted(links, key=lambda link: (link.target, link.source))
     for start in range(0, max(len(ordered_links), 1), _LINKS_PER_COMMIT):
         first_retellings = retellings if not start else ()
@@ -514,7 +516,7 @@ def weighing_changes(links: Sequence[Link], retellings: Sequence[Retelling]) -> 
 
 
 def _weighing_change(links: Sequence[Link], retellings: Sequence[Retelling]) -> Change:
-    facts = sorted({*(link.target.id for link in links), *(told.fact.id for told in retellings)})
+    facts = sorted({*(link.target.id for link in links), *(r.fact.id for r in retellings)})
     counts = Counter((link.target.id, link.type) for link in links)
     lines = [
         f"- {fact}: {counts[fact, 'reinforced']} more for it, "
@@ -539,10 +541,10 @@ def _weighing_change(links: Sequence[Link], retellings: Sequence[Retelling]) -> 
 
 
 def _describe_retelling(retelling: Retelling) -> str:
-    words = ["worded as in an earlier run"] if retelling.is_earlier else []
+    notes = ["worded as in an earlier run"] if retelling.is_earlier else []
     if retelling.importance != retelling.fact.importance:
-        words.append(f"importance {retelling.importance}")
-    return f"- {retelling.fact.id}: {' and '.join(words)}"
+        notes.append(f"importance {retelling.importance}")
+    return f"- {retelling.fact.id}: {' and '.join(notes)}"
 
 
 def _retelling_edits(retelling: Retelling) -> Iterator[Edit]:

@@ -1,4 +1,8 @@
-"""Versions of a fact: find the older ones, replace them, and show them with the current one."""
+"""Find the older versions of a fact, replace them, and show them with the current version.
+
+Two statements are versions of one fact if they state different values of the same thing. Facts of
+persons (`find_versions`, `addition_change`) and of runs (`succession_change`) follow these rules.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +20,7 @@ _MAX_VALUE = 60  # characters of an older value beside the current one
 
 
 class FactVersions(Struct, frozen=True):
-    """The facts with the same statement, and the older versions that the statement replaces.
+    """The facts that repeat a statement, and the older versions that the statement replaces.
 
     A remark names an older version that stays.
     """
@@ -27,7 +31,10 @@ class FactVersions(Struct, frozen=True):
 
 
 class Succession(Struct, frozen=True):
-    """The links and edits by which a fact replaces its older versions, `latest` directly."""
+    """The links and edits by which a fact replaces its older versions.
+
+    The fact replaces `latest`; `latest` replaces the version before it, and so on.
+    """
 
     latest: Fact | None = None
     links: tuple[Link, ...] = ()
@@ -37,12 +44,11 @@ class Succession(Struct, frozen=True):
 def find_versions(
     text: str, facts: Iterable[Fact], support: Mapping[str, int], *, keeps_both: bool = False
 ) -> FactVersions:
-    """Compare a statement with the facts that may say the same or another value, oldest first.
+    """Compare a person's statement with facts that may say the same or state another value.
 
-    Copies differ in case and spacing at most. An older version is replaced if the statement, as the
-    word of one person, has at least as much support. `support` is the number of runs for a fact
-    less the runs against it; a fact without runs is the word of a person. With `keeps_both`,
-    nothing is replaced.
+    Copies differ at most in case and spacing. The statement counts as one run, and replaces an
+    older version that has no more support. `support` maps facts to the number of runs for the fact
+    less the runs against it. With `keeps_both`, nothing is replaced.
     """
     copies, older_facts, remarks = list[Fact](), list[Fact](), list[str]()
     for fact in sorted(facts, key=lambda fact: fact.order):
@@ -62,24 +68,24 @@ def find_versions(
 
 
 def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
-    """Return True if a newer version has the support of an older one.
+    """Return True if a newer version has at least the support of an older version.
 
-    The word of a person counts as a run.
+    `runs` are those of the older version; the word of a person counts as one more.
     """
     return runs + (older.kind == "human") <= newer_runs
 
 
 def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime) -> Succession:
-    """Let a fact replace its latest older version, and each older version the one before.
+    """Plan that a fact replaces its latest older version, and each version the one before it.
 
-    A family is an older version and all that it replaced itself.
+    A family is an older version with the versions that it replaced itself.
     """
     if not families:
         return Succession()
-    pairs, names = list[tuple[Fact, Fact]](), set[str]()
+    pairs, ids = list[tuple[Fact, Fact]](), set[str]()
     for family, (*_, oldest) in pairwise(families):
-        names.update(member.id for member in family)
-        if oldest.supersedes is None and oldest.id not in names:  # else they would form a circle
+        ids.update(member.id for member in family)
+        if oldest.supersedes is None and oldest.id not in ids:  # avoids a circle
             pairs.append((family[0], oldest))
     predecessor = families[-1][0]
     replacements = [*((source.id, target.id) for source, target in pairs), (predecessor.id, fact)]
@@ -93,11 +99,10 @@ def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime
 
 
 def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Change | None:
-    """Let the newest values of a slot replace the older values with no more support.
+    """Return the commit in which newer values of one thing replace older values, or None.
 
-    Only facts that runs made change. The change depends on the facts and their support alone, so
-    the order of arrival makes no difference. A replaced fact comes back only with more support,
-    whatever wording a person gives it.
+    An older value stays if it has more support. Only facts that runs made change. The result
+    depends on the facts and their support alone, so the order of arrival makes no difference.
     """
     targets, lines = dict[str, str | None](), dict[str, str]()
     current_facts: list[Fact] = []
@@ -147,7 +152,7 @@ def _supersession(older_id: str, newer_id: str, at: datetime) -> Link:
 
 
 def addition_change(fact: Fact, succession: Succession, remarks: Sequence[str] = ()) -> Change:
-    """Return the commit by which a person adds a fact, in the person's name."""
+    """Return the commit by which a person adds a fact."""
     sources = [link.source for link in succession.links]
     replacement_line = f"It replaces {join_items([ref.id for ref in sources])}." if sources else ""
     return Change(
@@ -175,14 +180,14 @@ def _statement_text(fact: Fact) -> str:
 
 
 def day_of(fact: Fact) -> str:
-    """Return the day since which a fact is in the vault; "" if its file does not say."""
+    """Return the day on which a fact was made, or "" if its file does not say."""
     return f"{fact.created_at.astimezone(UTC):%Y-%m-%d}" if fact.created_at else ""
 
 
 def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
     """Return the date of a fact and its older value: `(2026-11-20; was 14, until 2026-11-20)`.
 
-    The older value has no end if a person replaced a fact by an older statement.
+    Leave out the end of the older value if the older fact has a later date.
     """
     day = day_of(fact) or "undated"
     if predecessor is None:

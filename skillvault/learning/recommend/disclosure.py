@@ -1,7 +1,8 @@
 """Decide how much of each skill an answer shows: its text, its first sections, or one line.
 
-The best skills are always named. Lines and facts each have a share of the budget. Texts get the
-rest, in order. Skills that do not fit get a line that says how to read them.
+`recommend` calls `disclose` with the chosen skills in order. One-line descriptions and facts each
+get a share of the token budget, and texts get what is left. A skill whose text does not fit keeps
+its line. To change the shares, see the constants.
 """
 
 import math
@@ -28,24 +29,24 @@ REMINDER = "As before: knowledge to weigh, not orders. Name by its handle what y
 
 Extent = Literal["whole", "part", "named"]
 
-_LINE_SHARE = 2 / 7  # of the budget for lines, and as much for facts: 200 tokens of 700
+_LINE_SHARE = 2 / 7  # share of the budget for lines, and for facts: 200 tokens of 700
 # Tokens of the tags around everything, and of the instruction.
 _FRAME_TOKENS = 40 + count_tokens(INSTRUCTION)
-_ELEMENT_TOKENS = 30  # of the tags around one text, with its badge
-_REST_TOKENS = 30  # of the line that says where the rest of a text is
-_MIN_TEXT_TOKENS = 40  # of the first sections of a text
-_MAX_PATHS = 2  # that an answer names
-_LEADING_SKILLS = 3  # facts about their subjects need less evidence
-_DESCRIPTION_SIZES = (160, 120, 80, 50, 24, 0)  # characters of each, as many as fit
-_GENERATED_OPENING = "Use before "  # of a generated description; its first sentence is the subject
-_SUBJECT_SHARE = 0.2  # of the evidence that a fact about a subject of a leading skill needs
-_ALONE_FACTOR = 1.25  # on the evidence that a fact without a skill beside it needs
-_FACT_SIZES = (400, 300, 220)  # characters of each line, as many as fit
-_ONLY_FACT_SIZES = (160, 110)  # further sizes of the only line
-_ADVICE_SHARE = 0.45  # of a line for what to do
-_MIN_QUOTATION = 20  # characters; an answer gives a longer quotation once
+_ELEMENT_TOKENS = 30  # tokens of the tags around one text, with its badge
+_REST_TOKENS = 30  # tokens of the line that says where the rest of a text is
+_MIN_TEXT_TOKENS = 40  # with fewer tokens left, no part of a text is shown
+_MAX_PATHS = 2  # paths in an answer
+_LEADING_SKILLS = 3  # skills whose subjects let facts be shown with less evidence
+_DESCRIPTION_SIZES = (160, 120, 80, 50, 24, 0)  # characters of a description; the first that fits
+_GENERATED_OPENING = "Use before "  # starts the first sentence of a generated description
+_SUBJECT_SHARE = 0.2  # share of the evidence for a fact about a subject of a leading skill
+_ALONE_FACTOR = 1.25  # factor on the evidence for a fact if there are no skills
+_FACT_SIZES = (400, 300, 220)  # characters of the line of a fact; the first size that fits
+_ONLY_FACT_SIZES = (160, 110)  # further sizes if there is one line
+_ADVICE_SHARE = 0.45  # share of a fact's line for the advice
+_MIN_QUOTATION = 20  # characters; a longer quotation is shown only once in an answer
 _QUOTATION = re.compile(r"[\u201c\"]([^\u201d\"]+)[\u201d\"]")
-_ASIDE = re.compile(r"\s*\([^()]*\)")  # left out of a long text first
+_ASIDE = re.compile(r"\s*\([^()]*\)")  # the first to be cut from a long text
 
 Action = tuple[str, str]  # domain, action
 
@@ -60,8 +61,9 @@ class Summary(NamedTuple):
 class Slot(Struct, frozen=True):
     """A skill that is part of an answer; the whole text of a pinned skill is shown.
 
-    `actions` are the actions that the skill is about, None for all actions of its domain. With
-    `is_cut`, `body` is only what fits the task. With `by_lines`, each line makes sense alone.
+    `actions` has the actions that the skill is about, or is None for all actions of its domain.
+    `is_cut` is true if `body` is only the part that fits the task, and `by_lines` if each line can
+    be read alone.
     """
 
     name: str
@@ -74,7 +76,7 @@ class Slot(Struct, frozen=True):
 
 
 class AnswerText(Struct, frozen=True):
-    """The text of a skill in an answer; `description` is its line, `body` "" for a line alone."""
+    """A skill in an answer; `body` is "" if the answer shows only the line `description`."""
 
     how: Extent
     description: str
@@ -85,8 +87,9 @@ class AnswerText(Struct, frozen=True):
 class FactHit(Struct, frozen=True):
     """A fact that a search found, with the evidence (0..1) that it answers the task.
 
-    `advice` is what to do, `actions` what the fact is about. `note` tells since when it holds, from
-    the day `at`, and its older value. `is_due` is True if a person was to review it by now.
+    `advice` says what to do, and `actions` has the actions that the fact is about. `at` is the day
+    since which the fact holds, and `note` names this day and the older value. `is_due` is True if a
+    person should have reviewed the fact.
     """
 
     id: str
@@ -102,7 +105,7 @@ class FactHit(Struct, frozen=True):
 
 
 class ServedFact(Struct, frozen=True):
-    """A fact in an answer, as its line."""
+    """A fact in an answer; `text` is the line that is shown."""
 
     handle: str
     id: str
@@ -129,8 +132,8 @@ def disclose(
 ) -> Disclosure:
     """Divide the tokens of an answer among lines, facts and texts.
 
-    `hidden` are the held-out skills, each with its actions. The answer must not show them: no line
-    names one, and no fact is about these actions.
+    `hidden` maps the held-out skills to their actions. The answer must not reveal them, so no line
+    names such a skill, and no fact is about these actions.
     """
     slots = [
         replace(
@@ -153,21 +156,18 @@ def disclose(
         and all(text == without_names(text, hidden) for text in (hit.text, hit.advice))
         and quotations.isdisjoint(_find_quotations(hit.text))
     ]
-    leading = [slot.actions for slot in slots if slot.actions is not None][:_LEADING_SKILLS]
+    leading_actions = [slot.actions for slot in slots if slot.actions is not None][:_LEADING_SKILLS]
     paths = paths_of((slot.name, slot.about.path) for slot in slots)
     line_tokens = sum(map(_line_tokens, slots, descriptions))
     tokens_left = budget - _FRAME_TOKENS - line_tokens - count_tokens(" ".join(paths))
     fact_tokens = min(_LINE_SHARE * budget, tokens_left)
-    facts = choose_facts(open_hits, set[Action]().union(*leading), settings, fact_tokens)
+    facts = choose_facts(open_hits, set[Action]().union(*leading_actions), settings, fact_tokens)
     tokens_left -= facts_tokens(fact.text for fact in facts)
     return Disclosure(fill_texts(slots, descriptions, tokens_left, settings.bodies), facts)
 
 
 def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
-    """Return a skill without the bullets of earlier skills, and note its own bullets.
-
-    Bullets are the same if they quote the same words.
-    """
+    """Remove the bullets that repeat `quotations` of earlier skills; add the skill's quotations."""
     lines: list[str] = []
     new_quotations: set[str] = set()
     for line in slot.body.split("\n"):
@@ -184,13 +184,13 @@ def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
 
 
 def _find_quotations(text: str) -> set[str]:
-    """Return the long quotations of a text; a bullet without one stands for itself."""
+    """Return the long quotations of a text, or the text itself if it quotes nothing."""
     quotations = _QUOTATION.findall(text) or [text.removeprefix("- ")]
     return {" ".join(q.split()) for q in quotations if len(q) >= _MIN_QUOTATION}
 
 
 def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
-    """Return the descriptions that fit; the first and the pinned are always included."""
+    """Return the descriptions that fit, in order; the first and pinned skills always get one."""
     tokens_left = _LINE_SHARE * budget
     for size in _DESCRIPTION_SIZES:
         lines = [_shorten_description(slot.about.description, size) for slot in slots]
@@ -209,9 +209,9 @@ def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
 def fill_texts(
     slots: Sequence[Slot], descriptions: Sequence[str], budget: float, max_texts: int | None
 ) -> list[AnswerText]:
-    """Fill the tokens that are left with at most `max_texts` texts, in order.
+    """Fill the `budget` with at most `max_texts` texts, in order.
 
-    The first text is never left out for its length.
+    If the first text is too long, its first sections are shown.
     """
     texts: list[AnswerText] = []
     texts_left = math.inf if max_texts is None else max_texts
@@ -229,9 +229,9 @@ def fill_texts(
 
 
 def paths_of(skills: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the path patterns of skills (name, path), with NAME for the name of the skill.
+    """Return the paths of skills (name, path) with NAME instead of the name, each once.
 
-    [] if there are many such folders, because the command shows them all.
+    Return [] if there are many, because `skillvault skill show` finds all of them.
     """
     paths = sorted({_generic_path(name, path) for name, path in skills if path})
     return paths if len(paths) <= _MAX_PATHS else []
@@ -256,13 +256,13 @@ def first_sections(body: str, max_tokens: float) -> str:
     """Return the first sections of a text that fit, or the first blocks of a long section."""
     for parts in ([section.text for section in markdown.sections(body)], markdown.blocks(body)):
         text = _take_fitting(parts, max_tokens)
-        if markdown.statements(text):  # a title alone is no content
+        if markdown.statements(text):  # a title alone is not enough
             return text.rstrip()
     return trim_to_tokens(body, int(max_tokens))
 
 
 def _fit_text(slot: Slot, max_tokens: float, *, is_first: bool) -> str | None:
-    """Return the text of a skill that fits; None for a line alone."""
+    """Return the text of a skill, or the part that fits, or None for the line alone."""
     if not slot.body:
         return None
     if slot.pinned or count_tokens(slot.body) <= max_tokens:
@@ -291,7 +291,7 @@ def _take_fitting(texts: Sequence[str], max_tokens: float) -> str:
 
 
 def _shorten_description(description: str, size: int) -> str:
-    """Shorten a description to a line, without the subject, which the name tells."""
+    """Shorten a description to a line; leave out a generated subject, which the name has."""
     text = flatten(description)
     subject, _, details = text.partition(". ")
     return shorten(details if details and subject.startswith(_GENERATED_OPENING) else text, size)
@@ -316,33 +316,33 @@ def choose_facts(
 ) -> list[ServedFact]:
     """Choose the facts that answer the task, the best first, without repetition.
 
-    `actions` are the actions of the leading skills. The lines have at most `max_tokens`.
+    `actions` has the actions of the leading skills. All lines together have at most `max_tokens`.
     """
 
     def rank(hit: FactHit) -> tuple[bool, float, bool]:
         is_denial = not NEGATIONS.isdisjoint(hit.text.lower().split())
         return hit.is_due, -hit.evidence, is_denial
 
-    chosen: list[FactHit] = []
+    chosen_hits: list[FactHit] = []
     by_id = sorted(hits, key=lambda hit: hit.id)
     newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
     for hit in sorted(newest_first, key=rank):
         share = _SUBJECT_SHARE if hit.actions.intersection(actions) else 1.0
         bound = settings.answers * (share if actions else _ALONE_FACTOR)
         is_answer = hit.evidence >= bound and hit.evidence > 0 and hit.text.strip()
-        texts = [fact.text for fact in chosen]
+        texts = [fact.text for fact in chosen_hits]
         if is_answer and hit.text not in texts and not any(says_same(hit.text, t) for t in texts):
-            chosen.append(hit)
-    del chosen[settings.facts :]
-    while chosen:
-        for size in _FACT_SIZES if len(chosen) > 1 else (*_FACT_SIZES, *_ONLY_FACT_SIZES):
-            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in chosen]
+            chosen_hits.append(hit)
+    del chosen_hits[settings.facts :]
+    while chosen_hits:
+        for size in _FACT_SIZES if len(chosen_hits) > 1 else (*_FACT_SIZES, *_ONLY_FACT_SIZES):
+            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in chosen_hits]
             if facts_tokens(lines) <= max_tokens:
                 return [
                     ServedFact(f"F{n}", hit.id, hit.domain, round(hit.evidence, 6), hit.blob, line)
-                    for n, (hit, line) in enumerate(zip(chosen, lines, strict=True), 1)
+                    for n, (hit, line) in enumerate(zip(chosen_hits, lines, strict=True), 1)
                 ]
-        chosen.pop()
+        chosen_hits.pop()
     return []
 
 
@@ -352,7 +352,7 @@ def facts_tokens(lines: Iterable[str]) -> int:
 
 
 def _shorten_fact(hit: FactHit, size: int) -> str:
-    """Shorten the statement of a fact, and then its advice."""
+    """Return a line with the statement of a fact and its advice, both shortened."""
     advice = flatten(hit.advice)
     statement = flatten(hit.text).removesuffix(advice).rstrip() or advice
     if len(statement) > size:

@@ -1,4 +1,7 @@
-"""Compare the texts of two skills, so that an answer shows only one of two equal skills."""
+"""Compare the statements of two texts, in any wording.
+
+So an answer shows only one of two skills that say the same, and no rejected skill is made again.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -8,13 +11,13 @@ from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text import markdown
 from skillvault.model.text.text import jaccard, words
 
-_MIN_WORDS = 5  # a text of fewer words is too short to compare
-_MIN_SHARED_WORDS = 0.3  # part of the words; with fewer, statements are not compared
-_MIN_COVERAGE = 0.85  # part of the statements of each text that the other has
+_MIN_WORDS = 5  # a text with fewer words is too short to compare
+_MIN_SHARED_WORDS = 0.3  # share of words; texts that share fewer are not compared further
+_MIN_COVERAGE = 0.85  # share of the statements of each text that the other must have
 
 
 def says_same(text: str, other_text: str) -> bool:
-    """Return True if nearly all statements of each text are in the other, in any words."""
+    """Return True if each text has nearly all statements of the other, in any wording."""
     a, b = _distinct_words(text), _distinct_words(other_text)
     if min(len(a), len(b)) < _MIN_WORDS or jaccard(a, b) < _MIN_SHARED_WORDS:
         return False
@@ -39,6 +42,6 @@ def _forms(text: str) -> tuple[Form, ...]:
 
 
 def _coverage(forms: Sequence[Form], other_forms: Sequence[Form]) -> float:
-    """Return the share (0..1) of forms that the other text has."""
+    """Return the share (0..1) of forms that are among the other forms."""
     shared_forms = [form for form in forms if any(is_same(form, other) for other in other_forms)]
     return len(shared_forms) / len(forms)

@@ -1,4 +1,7 @@
-"""Find the lines of a guide that are about a task, and cut the guide to them."""
+"""Find the lines of a guide that are about a task, and cut the guide to these lines.
+
+`serving/` cuts guides with `cut_excerpt`; prompts choose rules with `match_lines`.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,33 +13,33 @@ from skillvault.model.sameness.comparison import MARK_WEIGHT
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW
 
-ANSWERS = 28.0  # strength from which on a line alone answers a task
-RELATED = 12.0  # below it no line of a guide has to do with the task
-_SIDE_WEIGHT = 15.0  # of a side such as fast or open: any task may take one
-_NEAR_SHARE = 0.5  # of the best line's weight, from which on a line is near
-_OWN_SECTIONS = (RULES, "Do", "Avoid", "Refused", "Tried")  # the program writes them
+ANSWERS = 28.0  # strength of a line that alone answers a task
+RELATED = 12.0  # a line of less strength is not about the task
+_SIDE_WEIGHT = 15.0  # weight of a side such as fast or open, which occurs in many tasks
+_NEAR_SHARE = 0.5  # a line with so much of the best line's weight is near the task
+_GENERATED_SECTIONS = (RULES, "Do", "Avoid", "Refused", "Tried")
 _WHOLE_SECTIONS = (RULES, "Refused")
-_FIRST_DEEDS = 3  # lines of what to do that are given whatever the task
-_MAX_NEAR = 8  # lines that are near a task
+_FIRST_DEEDS = 3  # lines of `Do` that are shown for any task
+_MAX_NEAR = 8  # lines near the task to show
 _PREFIX = 4  # letters that two forms of a word share
 _WORD = re.compile(r"\w+")
-_DEED_END = re.compile(rf"{ARROW}| \((?:weak|strong): ")  # in the line of a try
-# The counts and dates that the program writes into a line: no task is about them.
+_DEED_END = re.compile(rf"{ARROW}| \((?:weak|strong): ")  # follows the deed in the line of a try
+# Counts and dates in a generated line, which no task is about.
 _COUNTS = re.compile(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
-# In the label `file in repository: `: all lines of a repository name it, so it tells none apart.
+# The label `file in repository: `; the repository is removed, because all lines name it.
 _REPOSITORY = re.compile(r"^((?:- )?(?: \w+: )?[^:]{1,90}?) in [\w.-]+(?=: )")
 _PAIR = re.compile(r"(?<=[A-Z])[-/](?=[A-Z])")
 
 
 class LineMatch(NamedTuple):
-    """The weight of the words that a line shares with a task, and their share of the task."""
+    """The weight of the words that a line shares with a task, and its share (0..1) of the task."""
 
     weight: float
     share: float
 
     @property
     def strength(self) -> float:
-        """The weight, reduced if it is a small part of the task."""
+        """The weight, reduced if the line covers a small part of the task."""
         return self.weight * self.share
 
 
@@ -46,7 +49,7 @@ NO_MATCH = LineMatch(0.0, 0.0)
 def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, LineMatch]:
     """Return the match of each line that shares words with a task.
 
-    `about` are further words for each line: the action of its guide.
+    `about` has further words for each line, such as the action of its guide.
     """
     task_form = normal_form(task)
     marks = task_form.numbers | task_form.names
@@ -57,7 +60,7 @@ def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, L
     for line in lines:
         if total and (is_about_task or not stems.isdisjoint(_word_stems(line))):
             words = _REPOSITORY.sub(r"\1", _COUNTS.sub("", line))
-            words = _PAIR.sub(" ", words)  # who asks about SOL means SOL-PERP
+            words = _PAIR.sub(" ", words)  # a task about SOL is about SOL-PERP
             form = normal_form(f"{about}: {words}")
             shared = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
             matches[line] = LineMatch(shared, shared / total)
@@ -74,11 +77,11 @@ def _word_stems(text: str) -> set[str]:
     return {word[:_PREFIX] for word in words if word not in FUNCTION_WORDS}
 
 
-def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> str:
-    """Cut the text of a guide to a task: the nearest lines, rules, and the first deeds.
+def cut_excerpt(task: str, body: str, tried_lines: Sequence[str], about: str = "") -> str:
+    """Cut the text of a guide to the rules, the lines nearest to a task, and the first deeds.
 
-    `tried` are further lines. The sections of a person stay whole. The text stays whole if no line
-    is about the task.
+    `tried_lines` has further lines. Sections that a person wrote stay whole. The text stays whole
+    if no line is about the task.
     """
     title, *sections = re.split(r"(?m)^(?=## )", body)
     headings = {
@@ -87,7 +90,7 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
         for line in section.splitlines()
         if line.startswith("- ")
     }
-    further_lines = [line for line in tried if not is_covered(line, body)]
+    further_lines = [line for line in tried_lines if not is_covered(line, body)]
     matches = match_lines(task, [*headings, *further_lines], about)
     max_weight = max((match.weight for match in matches.values()), default=0.0)
     if not max_weight:
@@ -109,15 +112,15 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
 
 
 def omits_lines(excerpt: str, body: str) -> bool:
-    """Return True if an excerpt lacks a line of the text."""
+    """Return True if a line of the text is not in the excerpt."""
     lines = (line[2:] for line in body.splitlines() if line.startswith("- "))
     return any(line not in excerpt for line in lines)
 
 
 def _cut_section(section: str, near_lines: Sequence[str]) -> str:
-    """Return a section without the lines near the task, or "" if no line is left."""
+    """Return a section cut to the lines to show beside the near lines, or "" without any."""
     heading = section.partition("\n")[0].removeprefix("## ").strip()
-    if heading not in _OWN_SECTIONS:
+    if heading not in _GENERATED_SECTIONS:
         return section.strip()
     lines = [line for line in section.splitlines() if line.startswith("- ")]
     if heading not in _WHOLE_SECTIONS:
@@ -127,7 +130,7 @@ def _cut_section(section: str, near_lines: Sequence[str]) -> str:
 
 
 def is_covered(line: str, body: str) -> bool:
-    """Return True if a text has a try already: both quote its deed."""
+    """Return True if a text has the deed in the line of a try already."""
     deed = _DEED_END.split(line.partition(": ")[2], maxsplit=1)[0].rstrip(".")
-    _, _, unlabelled = deed.partition(": ")  # a text names the target only where targets differ
+    _, _, unlabelled = deed.partition(": ")  # a text leaves the target out if all are equal
     return deed in body or (unlabelled != "" and unlabelled in body)

@@ -1,7 +1,9 @@
-"""Choose and order the skills for a task, with the reasons against the others.
+"""Choose and order the skills for a task, and give the reason for each skill that is left out.
 
-Skills that are not about the task are left out; relevance orders the rest. This is a pure function
-of the candidates, the question and the policy: chance comes from the decision's id alone.
+`recommend` scores the candidates, leaves out those that are not about the task, and lets
+`disclosure` decide how much of each text is shown. `serving/` reads the skills and calls it. The
+result depends only on the candidates, the query and the policy: random numbers derive from the id
+of the decision. `relevance.py` scores relevance, `effect/verdict.py` evidence.
 """
 
 import math
@@ -43,19 +45,19 @@ Reason = Literal[
     "low-effectiveness", "low-relevance", "held-out", "same", "rank", "budget", "unknown-pin"
 ]
 
-MAX_NEXT = 20  # left-out skills that an answer names if not all are asked for
-LEAD_RANKS = 2  # ranks before those of the other skills
+MAX_NEXT = 20  # left-out skills in an answer, unless `explain` asks for all
+LEAD_RANKS = 2  # ranks of skills about the requested action, before all other skills
 NOT_LIVE = ("proposed", "retired")
-_MAX_PEERS = 20  # shown skills with which a text is compared
-_NEAR_SHARE = 0.8  # of the evidence that an answer needs; enough if another text answers
+_MAX_PEERS = 20  # shown skills with which the text of a further skill is compared
+_NEAR_SHARE = 0.8  # share of the needed evidence that is enough if another skill has all of it
 
 
 class Candidate(Struct, frozen=True, gc=False):  # in no cycle, and there are thousands
-    """A live skill of the shelf, as known before its text is read.
+    """A skill of the shelf, as known before its text is read.
 
-    `tokens` are the tokens of its text, and `blob` its version (git's id of its bytes). `seed` is
-    True if the skill comes with the package. `elsewhere` is the lift that other tools' counters
-    lead to expect.
+    `tokens` is the length of the text, and `blob` git's id of its version. `seed` is True if the
+    skill comes with the package. `elsewhere` is the lift that is expected from the counters of
+    other tools.
     """
 
     name: str
@@ -74,9 +76,8 @@ class Candidate(Struct, frozen=True, gc=False):  # in no cycle, and there are th
 class Query(Struct, frozen=True, kw_only=True):
     """The question of an agent before a task; `limit` and `budget` default to the policy.
 
-    With `explain`, the answer names every skill that is left out, not only the best. `seen` are
-    skills that the agent has read already, so they cannot be held out. Facts with a review due by
-    `day` come last.
+    With `explain`, the answer names all left-out skills. `seen` has skills that the agent has read
+    already, so they cannot be held out. Facts with a review due by `day` come last.
     """
 
     domain: str
@@ -98,9 +99,9 @@ class Query(Struct, frozen=True, kw_only=True):
 class ServedSkill(Struct, frozen=True):
     """A skill that is shown.
 
-    `relevance` (0..1) has the parts `reasons`; `score` orders. `body` is the text that is shown, ""
-    if the skill is only named, and `tokens` are its tokens. `handle` stands for the name in reports
-    of this decision.
+    `reasons` has the parts of the relevance (0..1) and of `score`, which orders the skills. `body`
+    is the shown text, or "" if the skill is only named; `tokens` is its length. `handle` is a short
+    name that is valid for this decision.
     """
 
     name: str
@@ -120,7 +121,7 @@ class ServedSkill(Struct, frozen=True):
 
 
 class WithheldSkill(Struct, frozen=True):
-    """A skill that is not shown, the reason, and the numbers."""
+    """A skill that is not shown, with the reason and its numbers."""
 
     name: str
     reason: Reason
@@ -129,11 +130,11 @@ class WithheldSkill(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """The answer of `recommend`: the shown skills in order, and the others from the best on.
+    """The answer of `recommend`: the shown skills in order, and the withheld skills, best first.
 
-    `near_domain` is the domain that a misspelt one resembles. `unknown_context` are the keys and
-    values that no boost and no skill knows. `prompt` is the text for an agent to read before the
-    task, "" for nothing.
+    `near_domain` is the domain that a misspelt domain resembles. `unknown_context` has the keys and
+    values that no boost and no skill mentions. `prompt` is the text for an agent to read before the
+    task, or "".
     """
 
     domain: str
@@ -168,9 +169,9 @@ class Selection(Struct, frozen=True):
 class Background(Struct, frozen=True):
     """Further data about the skills and the task.
 
-    `about` maps names to description and path. `actions` are the actions of skills that answer the
-    task. `leads` ranks the skills about the requested action, 0 first. `excerpts` are the parts of
-    guides that fit the task.
+    `about` returns the description and path of a skill. `actions` has the actions of skills that
+    may answer the task. `leads` ranks the skills about the requested action, from 0. `excerpts` has
+    the parts of guides that fit the task.
     """
 
     about: Callable[[str], Summary] = lambda _: Summary()
@@ -181,7 +182,7 @@ class Background(Struct, frozen=True):
 
 
 class _Request(NamedTuple):
-    """A question, and the data to answer it."""
+    """A query, and the data to answer it."""
 
     query: Query
     rules: Rules
@@ -192,7 +193,7 @@ class _Request(NamedTuple):
 
 
 class _Contender(NamedTuple):
-    """A candidate with its score, in sort order; `rank` is by pins and leads."""
+    """A candidate with its score; the fields are in sort order, and `rank` is by pins and leads."""
 
     rank: int
     minus_score: float
@@ -202,7 +203,7 @@ class _Contender(NamedTuple):
 
 
 def badge_of(times_applied: float, success_rate: float | None, is_proven: bool) -> str:
-    """Return a badge for the evidence of a skill; halves of a percent are rounded up."""
+    """Return the badge of a skill: proven with its rate of success, testing, or new."""
     if is_proven:
         percent = math.floor((success_rate or 0.0) * 100 + 0.5)
         return f"✅ Proven ({percent}% success, {times_applied} uses)"
@@ -218,10 +219,10 @@ def recommend(
     scores: Mapping[str, Match] | None = None,
     background: Background | None = None,
 ) -> Selection:
-    """Answer a query with the live skills of the shelf.
+    """Answer a query with the skills of the shelf.
 
-    `read_text` returns the text of a candidate by name. `scores` are the matches of texts with the
-    task; they count if there is a task and the strategy is not `tag`.
+    `read_text` returns the text of a candidate by name. `scores` has the matches of texts with the
+    task; they are ignored for the strategy `tag`, or if the policy gives the task no weight.
     """
     settings = rules.policy.recommend
     if query.strategy == "tag" or not settings.task:
@@ -229,14 +230,14 @@ def recommend(
     weighing = Weighing(query.context, settings, read_text, scores)
     pins = pin_places(query)
     request = _Request(query, rules, pins, weighing, read_text, background or Background())
-    live = _select_candidates(candidates, query, pins)
-    doubtful = [c for c in live if c.name not in pins and not _is_qualified(c, rules)]
+    pool = _select_candidates(candidates, query, pins)
+    doubtful = [c for c in pool if c.name not in pins and not _is_qualified(c, rules)]
     doubtful_names = {c.name for c in doubtful}
-    unasked = {c.name for c in live if c.seed and not _is_requested(c, query, pins)}
-    is_eligible = _eligibility_test(request, unasked)
+    excluded = {c.name for c in pool if c.seed and not _is_requested(c, query, pins)}
+    is_eligible = _eligibility_test(request, excluded)
     eligible: list[_Contender] = []
     irrelevant: list[_Contender] = []
-    qualified = (c for c in live if c.name not in doubtful_names)
+    qualified = (c for c in pool if c.name not in doubtful_names)
     matching, unmatched = _split_by_match(qualified, request)
     for contender in (_score(c, request) for c in matching):
         (eligible if is_eligible(contender) else irrelevant).append(contender)
@@ -245,14 +246,14 @@ def recommend(
         for c in doubtful
         if next_status(c.status, c.evidence, rules).status != "retired"
     )
-    order, explored = _explore(eligible, filter(is_eligible, doubtful_contenders), request)
-    weak = [c for c in doubtful if c is not explored]
-    if weighing.has_task:  # irrelevant skills are not left out for their effect
+    order, newcomer = _explore(eligible, filter(is_eligible, doubtful_contenders), request)
+    weak = [c for c in doubtful if c is not newcomer]
+    if weighing.has_task:  # an irrelevant skill is left out for its relevance, not its effect
         weak_contenders = [_score(c, request) for c in weak]
         irrelevant += (contender for contender in weak_contenders if not is_eligible(contender))
         weak = [contender.candidate for contender in weak_contenders if is_eligible(contender)]
-    served, facts, withheld = _choose(order, request)
-    names = {candidate.name for candidate in live}
+    served_skills, facts, withheld = _choose(order, request)
+    names = {candidate.name for candidate in pool}
     unknown_pins = [pin for pin in pins if pin not in names]
     cap = f"at most {_limit(request)} are shown"
     left_out = chain(
@@ -260,39 +261,39 @@ def recommend(
         withheld,
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
         _withhold_irrelevant(irrelevant, request),
-        # No word of the task brings these, so that they are scored only if that is asked.
+        # Skills without a word of the task are scored only if the answer names them.
         _withhold_irrelevant((_score(c, request) for c in unmatched), request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
     irrelevant_names = {c.name for c in irrelevant} | {c.name for c in unmatched}
-    asked = [candidate for candidate in live if candidate.name not in unasked]
+    offered = [candidate for candidate in pool if candidate.name not in excluded]
     return Selection(
         domain=query.domain,
         decision=query.decision,
-        recommended=served,
+        recommended=served_skills,
         withheld=list(left_out if query.explain else islice(left_out, MAX_NEXT)),
-        total_considered=sum(c.domain in (query.domain, None) for c in asked),
+        total_considered=sum(c.domain in (query.domain, None) for c in offered),
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=len(irrelevant_names - unasked),
+        excluded_low_relevance=len(irrelevant_names - excluded),
         over_budget=sum(skill.reason == "budget" for skill in withheld),
         facts=facts,
     )
 
 
 def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
-    """Return the skills to serve without a task: the pinned first, then the most helpful."""
-    asked = (c for c in candidates if not c.seed or c.status == "pinned")
-    live = [c for c in asked if c.status not in NOT_LIVE and _is_qualified(c, rules)]
+    """Return the skills to serve without a task: pinned skills, then the most helpful first."""
+    offered = (c for c in candidates if not c.seed or c.status == "pinned")
+    pool = [c for c in offered if c.status not in NOT_LIVE and _is_qualified(c, rules)]
 
     def effect_order(candidate: Candidate) -> tuple[bool, float, str]:
         gain = sum(_gains(candidate, None, rules).values()) if _may_gain(candidate) else 0.0
         return candidate.status != "pinned", -gain, candidate.name
 
-    return sorted(live, key=effect_order)
+    return sorted(pool, key=effect_order)
 
 
 def empty_selection(query: Query, near_domain: str) -> Selection:
-    """Return the answer for a misspelt domain; `near_domain` is the domain that it resembles."""
+    """Return the answer for a misspelt domain, which resembles `near_domain`."""
     return Selection(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
 
 
@@ -308,15 +309,15 @@ def pin_places(query: Query) -> dict[str, int]:
 def _select_candidates(
     candidates: Iterable[Candidate], query: Query, pins: Mapping[str, int]
 ) -> list[Candidate]:
-    """Return the pins, and the live skills of this or no domain for the role or the stage."""
-    # The semantic strategy asks the texts of all, whatever their roles.
-    filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
+    """Return the pins, and the skills of the domain or without a domain, for the role or stage."""
+    # The semantic strategy compares all texts, whatever the roles are.
+    is_filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
     domains = (query.domain, None)
     return [
         c
         for c in candidates
         if c.status not in NOT_LIVE
-        and (c.name in pins or (c.domain in domains and (not filtered or _has_label(c, query))))
+        and (c.name in pins or (c.domain in domains and (not is_filtered or _has_label(c, query))))
     ]
 
 
@@ -327,7 +328,7 @@ def _has_label(candidate: Candidate, query: Query) -> bool:
 def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bool:
     """Return True if a skill is pinned, or has the requested role or stage.
 
-    A skill that was learned here and pinned by its status must still match the task.
+    The status `pinned` counts only for skills of the package; a learned skill must match the task.
     """
     if candidate.name in pins or (candidate.seed and candidate.status == "pinned"):
         return True
@@ -335,37 +336,37 @@ def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -
     return has_label and _has_label(candidate, query)
 
 
-def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[_Contender], bool]:
-    """Return a test for the skills to show: pinned, asked for, or close to the task.
+def _eligibility_test(request: _Request, excluded: Collection[str]) -> Callable[[_Contender], bool]:
+    """Return a test if a skill may be shown: it is requested, or close to the task.
 
     Without a task, the relevance decides.
     """
     query, min_relevance = request.query, request.rules.policy.recommend.min_relevance
-    answering = {*_find_answering(request, unasked)}
-    answering.update(request.background.leads if query.action else ())
+    answers = {*_find_answering(request, excluded)}
+    answers.update(request.background.leads if query.action else ())
     has_task = request.weighing.has_task
 
     def is_eligible(contender: _Contender) -> bool:
         if _is_requested(contender.candidate, query, request.pins):
             return True
-        is_near = contender.name in answering if has_task else contender.relevance >= min_relevance
-        return contender.name not in unasked and is_near
+        is_near = contender.name in answers if has_task else contender.relevance >= min_relevance
+        return contender.name not in excluded and is_near
 
     return is_eligible
 
 
-def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
-    """Return the skills with enough evidence; if there is one, nearly enough suffices too.
+def _find_answering(request: _Request, excluded: Collection[str]) -> list[str]:
+    """Return the skills that answer the task by the evidence of their texts.
 
-    A learned skill about other actions than the best learned skill needs nearly as much evidence as
-    that skill. Otherwise it only shares a few words with the task.
+    If one skill has enough evidence, nearly enough suffices for the others. A learned skill about
+    other actions than the best learned skill needs nearly as much evidence as the best.
     """
     weighing, actions = request.weighing, request.background.actions
     settings = request.rules.policy.recommend
-    if all(name in unasked for name in weighing.names_with_evidence(settings.answers)):
+    if all(name in excluded for name in weighing.names_with_evidence(settings.answers)):
         return []
     near_names = weighing.names_with_evidence(_NEAR_SHARE * settings.answers)
-    names = [name for name in near_names if name not in unasked]
+    names = [name for name in near_names if name not in excluded]
     learned_names = [name for name in names if actions.get(name)]
     best_name = min(
         learned_names, key=lambda name: (-weighing.measure_evidence(name), name), default=None
@@ -385,21 +386,21 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
 def _split_by_match(
     candidates: Iterable[Candidate], request: _Request
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Divide the candidates into those to score and those without a word of the task.
+    """Return the candidates to score, and the candidates without a word of the task.
 
-    In a large library nearly all are of the second kind, and need no score. If the answer explains
-    every skill, all are of the first kind.
+    In a large library nearly all skills have no word of the task. If the answer explains all
+    skills, all are scored.
     """
     query, weighing = request.query, request.weighing
     if not weighing.has_task or query.explain:
         return list(candidates), []
     near_names = {*weighing.matched_names, *request.background.leads}
-    matching: list[Candidate] = []
-    unmatched: list[Candidate] = []
+    matching_candidates: list[Candidate] = []
+    unmatched_candidates: list[Candidate] = []
     for candidate in candidates:
         is_near = candidate.name in near_names or _is_requested(candidate, query, request.pins)
-        (matching if is_near else unmatched).append(candidate)
-    return matching, unmatched
+        (matching_candidates if is_near else unmatched_candidates).append(candidate)
+    return matching_candidates, unmatched_candidates
 
 
 def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
@@ -419,13 +420,13 @@ def _score(candidate: Candidate, request: _Request) -> _Contender:
 
 
 def _may_gain(candidate: Candidate) -> bool:
-    """Return True if a skill was used or proven; few skills of a large library were."""
+    """Return True if a skill was used or proven, which few skills of a large library are."""
     is_used = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere != 0
     return is_used or candidate.status == "proven"
 
 
 def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str, float]:
-    """Return the parts by which the score of a skill exceeds its relevance."""
+    """Return the parts of the score of a skill beside its relevance."""
     evidence = candidate.evidence
     draw = None if decision is None else partial(draw_normal, decision, candidate.name)
     is_proven = rules.is_proven(candidate.status, evidence, rules)
@@ -439,60 +440,60 @@ def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str
 def _choose(
     order: Iterator[_Contender], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact], list[WithheldSkill]]:
-    """Return the best skills within limit and budget, the facts, and the best of the others.
+    """Return (skills to show, facts, withheld skills) within limit and budget.
 
-    Read no more of the order than needed.
+    Read no more of `order` than needed.
     """
-    distinct, repeats = _drop_repeats(order, request)
-    unguided, guided_skills = _drop_guided(distinct, request)
+    distinct_contenders, repeats = _drop_repeats(order, request)
+    shown_contenders, guided_skills = _drop_guided(distinct_contenders, request)
     contenders: list[_Contender] = []
-    held_out: list[Candidate] = []
+    held_out_candidates: list[Candidate] = []
     withheld: list[WithheldSkill] = []
-    for contender in unguided:
+    for contender in shown_contenders:
         candidate = contender.candidate
         if candidate.name not in request.pins and _is_held_out(candidate, request):
             detail = f"not shown for {request.query.decision}, to compare with"
             withheld.append(_withhold(candidate, "held-out", detail))
-            held_out.append(candidate)
+            held_out_candidates.append(candidate)
         else:
             contenders.append(contender)
-    served, facts = _disclose(contenders, held_out, request)
-    crowded_out = contenders[len(served) :]
+    served_skills, facts = _disclose(contenders, held_out_candidates, request)
+    crowded_out = contenders[len(served_skills) :]
     withheld += (_withhold(c.candidate, "budget", "no room for another line") for c in crowded_out)
-    return served, facts, [*withheld, *repeats, *guided_skills]
+    return served_skills, facts, [*withheld, *repeats, *guided_skills]
 
 
 def _drop_repeats(
     order: Iterator[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
-    """Return the first skills up to the limit, and the skills that say the same as one of them.
+    """Return the first skills up to the limit, and the skills that repeat one of them.
 
-    Of two equal skills the one with more evidence stays; a pinned skill always stays.
+    Of two skills that say the same, the one with more uses stays; a pinned skill always stays.
     """
     limit, read_text, pins = _limit(request), request.read_text, request.pins
-    chosen: list[_Contender] = []
+    contenders: list[_Contender] = []
     repeats: list[WithheldSkill] = []
-    while len(chosen) < limit and (contender := next(order, None)) is not None:
+    while len(contenders) < limit and (contender := next(order, None)) is not None:
         name = contender.name
         # `_drop_guided` compares the other skills with guides.
         is_guide = contender.candidate.kind == "guide"
-        peers = (p for p in chosen[:_MAX_PEERS] if is_guide == (p.candidate.kind == "guide"))
+        peers = (p for p in contenders[:_MAX_PEERS] if is_guide == (p.candidate.kind == "guide"))
         twins = (peer for peer in peers if says_same(read_text(name), read_text(peer.name)))
         twin = next(twins, None)
         if twin is None or name in pins:
-            chosen.append(contender)
+            contenders.append(contender)
             continue
         uses, twin_uses = (c.candidate.evidence.times_applied for c in (contender, twin))
         if twin.name not in pins and uses > twin_uses:
-            chosen[chosen.index(twin)], contender, twin = contender, twin, contender
+            contenders[contenders.index(twin)], contender, twin = contender, twin, contender
         repeats.append(_withhold(contender.candidate, "same", f"same as {twin.name}"))
-    return chosen, repeats
+    return contenders, repeats
 
 
 def _drop_guided(
     chosen: Sequence[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
-    """Return the contenders, and the warnings and patterns whose action has a guide among them."""
+    """Leave out the warnings and patterns whose action has a guide among the contenders."""
     about = {c.name: _actions(request, c.candidate) or frozenset() for c in chosen}
     guides = {
         action: c.name for c in chosen if c.candidate.kind == "guide" for action in about[c.name]
@@ -514,7 +515,7 @@ def _drop_guided(
 def _disclose(
     contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact]]:
-    """Return the texts of all skills that can be named, and the facts."""
+    """Return the skills with the texts to show, and the facts."""
     background, settings = request.background, request.rules.policy.recommend
     slots = []
     for contender in contenders:
@@ -531,22 +532,24 @@ def _disclose(
         )
         slots.append(slot)
     hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
-    # A guide says what the facts about its action say.
-    guided = frozenset[Action]().union(*(slot.actions or () for slot in slots if slot.by_lines))
+    # A guide includes the facts about its action.
+    guided_actions = frozenset[Action]().union(
+        *(slot.actions or () for slot in slots if slot.by_lines)
+    )
     facts = background.facts if request.weighing.has_task else ()
-    hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided]
+    hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided_actions]
     budgets = (request.query.budget, settings.budget, math.inf)
     budget = next(budget for budget in budgets if budget is not None)
     answer = disclosure.disclose(slots, hidden, hits, settings, budget=budget)
-    served = [
+    served_skills = [
         _serve(contender, text, request, f"S{number}")
         for number, (contender, text) in enumerate(zip(contenders, answer.skills, strict=False), 1)
     ]
-    return served, answer.facts
+    return served_skills, answer.facts
 
 
 def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | None:
-    """Return the actions of a skill; None for a strategy, which is about all of its domain."""
+    """Return the actions of a skill, or None for a strategy, which is about a whole domain."""
     if candidate.kind == "strategy":
         return None
     return request.background.actions.get(candidate.name, frozenset())
@@ -555,18 +558,18 @@ def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | Non
 def _limit(request: _Request) -> int:
     limit, settings = request.query.limit, request.rules.policy.recommend
     if limit is None:
-        named = settings.named if request.weighing.has_task else 0
-        limit = max(settings.limit, named)
+        max_named = settings.named if request.weighing.has_task else 0
+        limit = max(settings.limit, max_named)
     return max(0, limit)
 
 
 def _explore(
-    contenders: list[_Contender], doubtful: Iterator[_Contender], request: _Request
+    contenders: list[_Contender], doubtful_contenders: Iterator[_Contender], request: _Request
 ) -> tuple[Iterator[_Contender], Candidate | None]:
-    """Return the order, and the new skill in it, which a share of the decisions tries.
+    """Return the order, and the new skill that was moved up, or None.
 
-    The new skill gets the last rank that may have a text. It promises much and was applied seldom,
-    even if it seems to hurt.
+    A share of the decisions explores: the most promising skill with few uses gets the last rank
+    that may have a text, even if the skill seems to hurt.
     """
     policy, order, limit = request.rules.policy, _sort_lazily(contenders), _limit(request)
     if policy.recommend.bodies is not None:
@@ -576,16 +579,16 @@ def _explore(
         return order, None
     first = list(islice(order, limit - 1))
     names = {*request.pins, *(contender.name for contender in first)}
-    others = (c for c in chain(contenders, doubtful) if c.name not in names)
-    untried = (c for c in others if is_new(c.candidate.evidence, policy))
-    newcomer = min(untried, key=partial(_exploration_cost, policy), default=None)
+    others = (c for c in chain(contenders, doubtful_contenders) if c.name not in names)
+    new_contenders = (c for c in others if is_new(c.candidate.evidence, policy))
+    newcomer = min(new_contenders, key=partial(_exploration_cost, policy), default=None)
     if newcomer is None:
         return chain(first, order), None
     return chain(first, [newcomer], (c for c in order if c is not newcomer)), newcomer.candidate
 
 
 def _exploration_cost(policy: Policy, contender: _Contender) -> tuple[float, str]:
-    """Sort key: promising skills first, each use moves a skill back; without chance."""
+    """Sort key: the most promising skill first; each use moves a skill back."""
     evidence, settings = contender.candidate.evidence, policy.effect
     lift = evidence.lift.recent.lift if evidence.lift else 0.0
     promise = contender.relevance + settings.bonus * lift
@@ -605,9 +608,10 @@ def _withhold(candidate: Candidate, reason: Reason, detail: str) -> WithheldSkil
 
 
 def _is_held_out(candidate: Candidate, request: _Request) -> bool:
-    """Return True if this decision does without a skill; the decision's id and the name decide.
+    """Return True if this decision is not shown a skill, to measure the effect of the skill.
 
-    The better a skill's effect is known, the less is learned by holding it out.
+    The id of the decision and the name draw. The better the effect of a skill is known, the more
+    seldom it is held out.
     """
     query, rules = request.query, request.rules
     if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:
@@ -652,7 +656,7 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
 def _withhold_irrelevant(
     contenders: Iterable[_Contender], request: _Request
 ) -> Iterator[WithheldSkill]:
-    """Yield the skills that are not eligible, the best first, with the number that is missing."""
+    """Yield the skills that are not eligible, the best first, with the bound that they miss."""
     settings, weighing = request.rules.policy.recommend, request.weighing
     for contender in _sort_lazily(contenders):
         evidence = weighing.measure_evidence(contender.name)

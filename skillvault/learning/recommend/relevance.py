@@ -1,4 +1,7 @@
-"""Score the relevance of a skill in a context: the sum of the parts in the policy."""
+"""Score the relevance of a skill in a context: a base, the boosts of the policy, and the task.
+
+`recommend` adds the evidence of use. Boosts are in vault.yaml (`recommend.boosts`).
+"""
 
 import hashlib
 import math
@@ -12,7 +15,7 @@ from skillvault.model.records import Scalar
 
 Context = Mapping[str, Scalar]
 
-_MIN_BEST_SCORE = 0.3  # below it not even the best text answers the task
+_MIN_BEST_SCORE = 0.3  # a text with a lower score does not answer the task, even if it is best
 _SEPARATOR = re.compile(r"[\s_-]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -20,8 +23,8 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 class Match(NamedTuple):
     """The match of a text with a task.
 
-    `score` orders the texts of one question. `evidence` (0..1) can be compared between questions
-    and vaults.
+    `score` compares the texts for one task. `evidence` (0..1) can be compared between tasks and
+    vaults.
     """
 
     score: float
@@ -48,7 +51,7 @@ def fold_keys(context: Context) -> dict[str, Scalar]:
 
 
 def value_of(text: str) -> Scalar:
-    """Convert a typed value of a context: true, false, a number, or the text itself."""
+    """Convert the text of a context value: to a boolean, a number, or the text itself."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -61,7 +64,7 @@ def value_of(text: str) -> Scalar:
 
 
 def applies(boost: Boost, kind: str, context: Context) -> bool:
-    """Return True if kind and context, with normalized keys, meet all conditions of a boost."""
+    """Return True if a kind and a context with normalized keys meet the conditions of a boost."""
     return (
         boost.kind in (None, kind)
         and all(_is_same(context.get(fold_name(key)), value) for key, value in boost.when.items())
@@ -77,10 +80,10 @@ def has_word(boost: Boost, body: str) -> bool:
 
 
 class Weighing:
-    """The parts of the relevance in one context.
+    """A measure of relevance in one context.
 
-    `read_text` returns a skill's text by name. `scores` has the matches of texts with the task,
-    None without a task.
+    `read_text` returns the text of a skill by name. `scores` has the matches of texts with the
+    task, or is None without a task.
     """
 
     def __init__(
@@ -96,26 +99,26 @@ class Weighing:
         self._matches = scores or {}
         self.has_task = scores is not None
         self._best = max([_MIN_BEST_SCORE, *(match.score for match in self._matches.values())])
-        # Kind -> the sum for all its skills, and the boosts that depend on a text.
+        # kind -> (sum for all skills of the kind, boosts that depend on the text)
         self._kinds: dict[str, tuple[float, list[Boost]]] = {}
 
     def relevance(self, name: str, kind: str) -> float:
-        """Return the sum of the parts, 0..1."""
+        """Return the relevance (0..1) of a skill."""
         if kind not in self._kinds:
             boosts = [boost for boost in self._policy.boosts if applies(boost, kind, self._context)]
-            fixed = self._policy.base + sum(boost.add for boost in boosts if not boost.says)
-            self._kinds[kind] = fixed, [boost for boost in boosts if boost.says]
+            fixed_part = self._policy.base + sum(boost.add for boost in boosts if not boost.says)
+            self._kinds[kind] = fixed_part, [boost for boost in boosts if boost.says]
         total, text_boosts = self._kinds[kind]
         if text_boosts:
             body = self._read_text(name)
             total += sum(boost.add for boost in text_boosts if has_word(boost, body))
         if self.has_task:
             total += self._task_part(name)
-        # Rounded, so that sums of the same parts in another order are the same.
+        # Round, because the order of addition must make no difference.
         return round(min(1.0, max(0.0, total)), 6)
 
     def names_with_evidence(self, min_evidence: float) -> list[str]:
-        """Return the skills with at least this evidence for the task."""
+        """Return the skills with at least `min_evidence` that they answer the task."""
         return [name for name, match in self._matches.items() if match.evidence >= min_evidence]
 
     @property
@@ -128,7 +131,7 @@ class Weighing:
         return self._matches.get(name, NO_MATCH).evidence
 
     def parts(self, name: str, kind: str) -> dict[str, float]:
-        """Return part -> addend, in the order of the policy, without zeros."""
+        """Return the parts of the relevance of a skill by name, in the order of the policy."""
         contributions = {"base": self._policy.base}
         for boost in self._policy.boosts:
             if applies(boost, kind, self._context) and has_word(boost, self._read_text(name)):
@@ -138,7 +141,7 @@ class Weighing:
         return {part: round(value, 6) for part, value in contributions.items()}
 
     def _task_part(self, name: str) -> float:
-        """Return the part of the task: negative without a match, positive for a good match."""
+        """Return what the task adds: negative without a match, positive with a good match."""
         share = self._matches.get(name, NO_MATCH).score / self._best
         return self._policy.task * (2 * share - 1)
 
@@ -154,12 +157,12 @@ def _is_above(value: Scalar, bound: float) -> bool:
 
 
 def draw(*words: str) -> float:
-    """Return a pseudorandom number from 0 to below 1 that depends on these words alone."""
+    """Return a pseudorandom number in [0, 1) that depends only on the words."""
     digest = hashlib.sha256("\n".join(words).encode()).digest()[:8]
     return int.from_bytes(digest, "big") / 2**64
 
 
 def draw_normal(decision: str, name: str) -> float:
-    """Return a pseudorandom number of the normal distribution, by Box and Muller."""
+    """Return a normally distributed pseudorandom number (Box and Muller)."""
     radius = math.sqrt(-2 * math.log(1 - draw(decision, name, "radius")))
     return radius * math.cos(2 * math.pi * draw(decision, name, "angle"))

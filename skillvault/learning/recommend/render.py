@@ -1,6 +1,6 @@
-"""Render a recommendation for an agent, and as the record of what the agent got.
+"""Render a recommendation as a prompt for an agent, and as a record of what the agent got.
 
-The texts of skills are data: they are in a frame that they cannot close.
+The texts of skills are data: the prompt has them in a frame of tags that they cannot close.
 """
 
 import json
@@ -23,14 +23,14 @@ from skillvault.model.text.text import join_items
 _RECORDED_KEYS = ("blob", "relevance", "badge", "handle", "how")  # of a skill in a receipt
 _TAGS = "skills|skill|named|facts|learned|instruction"
 _MAX_TAG = 20  # characters
-# White space and controls hide a tag from a reader no more than from a model.
+# A model recognizes a tag even with white space or control characters in it.
 _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 
 def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:
-    """Return the skills with their badges, the facts and the instruction; "" without skills.
+    """Return the skills with their badges, the facts and the instruction, or "" without any.
 
-    With `knows_instruction`, one line reminds the agent of the instruction that it has read before.
+    With `knows_instruction`, one line reminds the agent of the instruction that it read before.
     """
     blocks = _blocks(answer, _with_badge)
     instruction = element("instruction", REMINDER if knows_instruction else INSTRUCTION)
@@ -38,12 +38,12 @@ def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:
 
 
 def xml(answer: Selection) -> str:
-    """Return the skills and facts alone; "" without any."""
+    """Return the skills and facts without badges and instruction, or "" without any."""
     return "\n".join(_blocks(answer, _by_name))
 
 
 def _blocks(answer: Selection, render_skill: Callable[[ServedSkill], str]) -> list[str]:
-    """Return the texts, the lines of skills that are only named, and the facts."""
+    """Return a block with texts and lines of skills, and a block with facts, if any."""
     texts = [render_skill(skill) for skill in answer.recommended if skill.how != "named"]
     named_skills = [skill for skill in answer.recommended if skill.how == "named"]
     texts += [element("named", _named_lines(named_skills))] if named_skills else []
@@ -53,7 +53,7 @@ def _blocks(answer: Selection, render_skill: Callable[[ServedSkill], str]) -> li
 
 
 def skills_xml(skills: Iterable[Skill]) -> str:
-    """Return the `<skills>` block; "" without skills."""
+    """Return the `<skills>` block for some skills, or "" without skills."""
     blocks = "\n".join(map(_by_name, skills))
     return element("skills", blocks) if blocks else ""
 
@@ -85,7 +85,7 @@ def check_recordable(query: Query, task: str) -> None:
 
 
 def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dict[str, Any]:
-    """Return the inbox record of a recommendation; `task` is the question of the agent."""
+    """Return the recommendation as a record for the inbox; `task` is the agent's task."""
     if answer.decision is None:
         raise ValueError("a recommendation without a decision's id is not recorded")
     held_out = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
@@ -118,7 +118,7 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
 
 
 def selection_values(answer: Selection) -> dict[str, Any]:
-    """Return the answer for JSON, without the prompt."""
+    """Return the answer as values for JSON, without the prompt."""
     plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
     del plain_answer["over_budget"], plain_answer["prompt"]
     for key in ("near_domain", "unknown_context"):
@@ -130,7 +130,7 @@ def selection_values(answer: Selection) -> dict[str, Any]:
 
 
 def _text(skill: ServedSkill | Skill) -> str:
-    """Return the text of a skill in its block, with the path of the rest."""
+    """Return the text of a skill to show, with the path of the whole text if it was cut."""
     if isinstance(skill, Skill) or skill.how == "whole":
         return skill.body
     path = f", or {skill.path}" if skill.path else ""
@@ -153,7 +153,7 @@ def _with_badge(skill: ServedSkill) -> str:
 
 
 def _named_lines(skills: Sequence[ServedSkill]) -> str:
-    """Return a line for each skill that is only named, and how to read it."""
+    """Return a line for each skill that is only named, and a line that says how to read one."""
     paths = paths_of((skill.name, skill.path) for skill in skills)
     ways = join_items(["`skillvault skill show NAME`", *paths], last="or")
     lines: list[str] = []
@@ -163,7 +163,7 @@ def _named_lines(skills: Sequence[ServedSkill]) -> str:
     return "\n".join(map(inert_body, [*lines, f"(Read one: {ways})"]))
 
 
-# ── the frame, which the text inside cannot leave ────────────────────────────────────
+# ── the frame around texts ───────────────────────────────────────────────────────────
 
 
 def inert_body(body: str) -> str:

@@ -1,6 +1,7 @@
 """Select skills of the shelf by layer, name, tag, role, stage and pin.
 
-Later layers override earlier layers by name. `recommend` decides which skills are shown.
+Later layers override earlier layers by name. These are the selections that a caller asks for by
+name; `recommend` chooses skills for a task by evidence.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 def winners(layers: Iterable[Iterable[ShelfSkill]]) -> list[ShelfSkill]:
-    """Return the skill of the last layer for each name, sorted; within a layer the last path."""
+    """Return the skill of the last layer (and last path) for each name, sorted by name."""
     by_name: dict[str, ShelfSkill] = {}
     for layer in layers:
         for shelved in sorted(layer, key=lambda shelved: shelved.path):
@@ -23,7 +24,7 @@ def winners(layers: Iterable[Iterable[ShelfSkill]]) -> list[ShelfSkill]:
 
 
 def stack_layers(layers: Iterable[Iterable[ShelfSkill]]) -> list[tuple[ShelfSkill, bool]]:
-    """Return (skill, True if it is served) of all layers, by name and then by layer."""
+    """Return (skill, True if it is served) for all layers, sorted by name and layer."""
     stack = [[*layer] for layer in layers]
     winner_ids = {id(shelved) for shelved in winners(stack)}
     order = [shelved for layer in stack for shelved in sorted(layer, key=lambda s: s.path)]
@@ -32,12 +33,12 @@ def stack_layers(layers: Iterable[Iterable[ShelfSkill]]) -> list[tuple[ShelfSkil
 
 
 def is_hidden(shelved: ShelfSkill, hidden: Collection[str]) -> bool:
-    """Return True if a skill is not served by its name; the vault's own skills always are."""
+    """Return True if the policy hides the name of a skill that is not in the vault itself."""
     return shelved.layer != "vault" and shelved.skill.name in hidden
 
 
 def get(skills: Iterable[Skill], name: str) -> Skill | None:
-    """Return the skill with this name; `_` stands for `-` if no name has `_`."""
+    """Return the skill with a name, in which `_` may replace `-`, or None."""
     by_name = {skill.name: skill for skill in skills}
     return by_name.get(name) or by_name.get(name.replace("_", "-"))
 
@@ -81,18 +82,18 @@ def shortlist(
     usage: Mapping[str, int],
     scores: Mapping[str, float] | None,
 ) -> list[str]:
-    """Return the names that `top_k` may choose, so that other skills need not be read."""
+    """Return the names that `top_k` may choose, so that no other skills need to be read."""
     similarity = scores if strategy == "semantic" and scores is not None else {}
     count = max(0, 3 * k if strategy == "hybrid" else k)
     scored_names = (
         name for numbers in (similarity, usage) for name, number in numbers.items() if number
     )
-    ranked = set(scored_names).intersection(names)
-    unranked = (name for name in names if name not in ranked)
+    ranked_names = set(scored_names).intersection(names)
+    unranked_names = (name for name in names if name not in ranked_names)
     ranking = sorted(
-        ranked, key=lambda name: (-similarity.get(name, 0.0), -usage.get(name, 0), name)
+        ranked_names, key=lambda name: (-similarity.get(name, 0.0), -usage.get(name, 0), name)
     )
-    return [*ranking, *islice(unranked, count)][:count]
+    return [*ranking, *islice(unranked_names, count)][:count]
 
 
 def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
@@ -109,26 +110,26 @@ def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
 ) -> list[Skill]:
     """Return at most `k` skills: the pins in their order, then by the strategy.
 
-    tag: the skills for the role or stage, the most applied (`usage`) first, then by name. hybrid:
-    the first 3k of these, by the words shared with the task. semantic: all, by `scores` (name ->
-    similarity to the task), or else by the words shared.
+    `tag` takes the skills for the role or stage, the most applied (`usage`) first, then by name.
+    `hybrid` takes the first 3k of these, and sorts them by the words shared with the task.
+    `semantic` sorts all skills by `scores` (similarity to the task), or by shared words.
     """
     pinned_skills, _ = split_pins(skills, pins)
     pinned_names = {skill.name for skill in pinned_skills}
-    candidates_in_question = skills if strategy == "semantic" else candidates(skills, role, stage)
-    unpinned = sorted(
-        (skill for skill in candidates_in_question if skill.name not in pinned_names),
+    matches = skills if strategy == "semantic" else candidates(skills, role, stage)
+    unpinned_skills = sorted(
+        (skill for skill in matches if skill.name not in pinned_names),
         key=lambda skill: (-(usage or {}).get(skill.name, 0), skill.name),
     )
     if strategy == "hybrid":
-        unpinned = unpinned[: max(0, 3 * k - len(pinned_skills))]
+        unpinned_skills = unpinned_skills[: max(0, 3 * k - len(pinned_skills))]
     if strategy == "semantic" and scores is not None:
-        unpinned.sort(key=lambda skill: -scores.get(skill.name, 0.0))
+        unpinned_skills.sort(key=lambda skill: -scores.get(skill.name, 0.0))
     elif strategy != "tag":
         task_words = _tokens(task)
-        texts = {s.name: " ".join([s.name, s.description, *s.tags]) for s in unpinned}
-        unpinned.sort(key=lambda skill: -len(task_words & _tokens(texts[skill.name])))
-    return [*pinned_skills, *unpinned][: max(0, k)]
+        texts = {s.name: " ".join([s.name, s.description, *s.tags]) for s in unpinned_skills}
+        unpinned_skills.sort(key=lambda skill: -len(task_words & _tokens(texts[skill.name])))
+    return [*pinned_skills, *unpinned_skills][: max(0, k)]
 
 
 def _tokens(text: str) -> frozenset[str]:

@@ -1,4 +1,7 @@
-"""Facts in the profile `seed`: a strong, confirmed verdict makes a fact, repeats support it."""
+"""Facts in the profile `seed`: a strong, confirmed verdict makes a fact, and repeats support it.
+
+`loop/seed.py` calls `plan_facts` and builds the changes; other profiles use `promote/support.py`.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +44,7 @@ class Repetition(Struct, frozen=True):
 
 
 class FactPlan(Struct, frozen=True):
-    """The facts to make and to support, and the facts that a person rejected before."""
+    """The facts to make and to support, and the rejections of earlier facts."""
 
     promotions: tuple[Promotion, ...]
     repetitions: tuple[Repetition, ...]
@@ -49,7 +52,7 @@ class FactPlan(Struct, frozen=True):
 
 
 def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
-    """Return the facts to make and to support, the strongest first."""
+    """Return the facts to make and to support, the strongest verdict first."""
     rules = policy.promote
     domains: dict[str, DomainTexts] = {}
     promotions: list[Promotion] = []
@@ -67,9 +70,9 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
             by_fact[repeated_fact].append(evaluation)
         else:
             is_certain = strength(evaluation, rules) >= rules.high_from
-            creation_time = material.outcomes[evaluation.outcome].occurred_at
+            made_at = material.outcomes[evaluation.outcome].occurred_at
             importance: Importance = "high" if is_certain else "medium"
-            promotion = Promotion(evaluation, fact_id(evaluation), importance, creation_time)
+            promotion = Promotion(evaluation, fact_id(evaluation), importance, made_at)
             promotions.append(promotion)
             facts.add_fact(promotion.fact, evaluation.key_insight or "")
     return FactPlan(
@@ -80,16 +83,15 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
 
 
 def fact_id(evaluation: Evaluation) -> str:
-    """Return the id of a fact: the slug or first words of its evaluation, and hex of its source."""
+    """Return the id of a fact: the first words of its evaluation, and hex of its source."""
     tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
-    # A text in another script has no slug; the domain still says what it is about.
-    words_of = evaluation.slug or evaluation.key_insight or ""
-    name_start = slug(words_of, limit=48) or slug(evaluation.domain, limit=48)
-    return f"{name_start}-{tail}"
+    # A text in another script has no slug, so use the domain.
+    subject = evaluation.slug or evaluation.key_insight or ""
+    return f"{slug(subject, limit=48) or slug(evaluation.domain, limit=48)}-{tail}"
 
 
 def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
-    """Return True if an evaluation meets the conditions that do not concern its text."""
+    """Return True if an evaluation may make or repeat a fact, before its text is compared."""
     if evaluation.id in material.fact_links:
         return False
     return bool(rejection_of(evaluation, material)) or not find_unmet(evaluation, material, policy)
@@ -98,7 +100,7 @@ def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Poli
 def _candidates(
     material: PromotionMaterial, policy: Policy, rejections: list[Rejection]
 ) -> Iterator[Evaluation]:
-    """Yield the evaluations that meet the conditions not about their text, strongest first."""
+    """Yield the evaluations to compare by their texts, strongest first; collect rejections."""
     order = sorted(
         material.evaluations.values(), key=lambda e: (-strength(e, policy.promote), e.id)
     )
@@ -115,7 +117,7 @@ def _candidates(
 
 
 def promotion_change(promotion: Promotion) -> Change:
-    """Return the commit that makes a fact of an insight."""
+    """Return the commit that makes a fact from an insight."""
     evaluation = promotion.evaluation
     source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
     fact = Fact(
@@ -152,5 +154,5 @@ def repetition_change(repetition: Repetition, now: datetime) -> Change:
 def pattern_name(
     kind: SkillKind, about: str, _facts: Sequence[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """Return the name of a skill from facts: its title, with a number if that is taken."""
+    """Return the name of a skill from facts: its title, with a number if the name is taken."""
     return numbered_name(kind, about, is_taken)

@@ -1,6 +1,7 @@
-"""The skills of the profile `seed`: a skill for each significant outcome, and merges.
+"""The skills of the profile `seed`: a skill for each significant outcome, and merges of skills.
 
-Similar skills are merged into one evolved skill and go to archive/. A person's edits stay.
+`loop/seed.py` reads the records and calls these rules. Similar skills are merged into one evolved
+skill and archived. A person's edits stay.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -40,7 +41,7 @@ from skillvault.model.text.text import (
     words,
 )
 
-_MAX_NAMES = 8  # subjects that a header names
+_MAX_NAMES = 8  # subjects in a header
 
 
 # ── the skill of one outcome ─────────────────────────────────────────────────────────
@@ -49,9 +50,9 @@ _MAX_NAMES = 8  # subjects that a header names
 class OutcomeMaterial(Struct, frozen=True, kw_only=True):
     """The records that decide on the skill of an evaluated outcome.
 
-    `previous` is the last outcome on its subject. `skill` covers the outcome already, `warning`
-    covers an earlier failure of its subject. `rejection` is set if a person removed a skill of the
-    outcome.
+    `previous` is the outcome before it on the same subject. `skill` covers the outcome already;
+    `warning` names the skill about an earlier failure on the subject. `rejection` is set if a
+    person removed a skill of the outcome.
     """
 
     outcome: Outcome
@@ -66,7 +67,7 @@ class OutcomeMaterial(Struct, frozen=True, kw_only=True):
 def significance(
     outcome: Outcome, previous: Outcome | None, policy: Policy
 ) -> tuple[SkillKind | None, str]:
-    """Return the kind of an outcome's skill (or None) and the reason: its score or its novelty."""
+    """Return (kind of an outcome's skill or None, reason); score or novelty decide."""
     score, rules = outcome.result.score, policy.generate
     if score is not None:
         kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
@@ -83,7 +84,7 @@ def significance(
 
 
 def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState, Findings | None]:
-    """Return the state of the skill of an outcome, and its findings if the skill is due."""
+    """Return how far an outcome is from a skill, and its findings if the skill is due."""
     outcome = material.outcome
     kind, reason = significance(outcome, material.previous, policy)
     if material.skill is not None:
@@ -114,17 +115,17 @@ def outcome_skill_change(
     """Return the commit that adds the skill of an outcome, with its link."""
     (outcome,) = findings.account.outcomes
     # A title in another script has no slug.
-    name_start = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
-    name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{name_start}", is_taken)
+    about = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
+    name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{about}", is_taken)
     text = generate.skill_text(findings, draft, policy)
     skill = generate.new_skill(findings, draft, text, name=name, at=now, policy=policy)
     return generate.addition_change(findings, skill, text, sources=[outcome.id], at=now)
 
 
-def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Change:
+def repeats_change(skill: Skill, outcome_ids: Sequence[str], now: datetime) -> Change:
     """Return the commit that links repeated failures to the skill of the first failure."""
-    reason = f"The failure that it tells of happened {repetition_words(len(outcomes))}."
-    sources = [Ref("evaluation", name) for name in outcomes]
+    reason = f"The failure that it tells of happened {repetition_words(len(outcome_ids))}."
+    sources = [Ref("evaluation", outcome_id) for outcome_id in outcome_ids]
     change = reinforcement_change(
         generate.STEP, Ref("skill", skill.name), sources, at=now, reason=reason
     )
@@ -135,9 +136,10 @@ def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Chan
 
 
 class Wording(Struct, frozen=True, kw_only=True, order=True):
-    """The words in the statements of a living skill.
+    """The words in the statements of a skill.
 
-    The `texts` of an `evolved` skill include the last texts of the skills that it replaced.
+    `texts` has several sets of words for an `evolved` skill: also those of the skills it merged
+    last.
     """
 
     created: str
@@ -146,20 +148,20 @@ class Wording(Struct, frozen=True, kw_only=True, order=True):
     evolved: bool = False
 
     def is_similar(self, wording: "Wording", threshold: float) -> bool:
-        """Return True if a text of each shares more than this part of their words."""
+        """Return True if a text of each is more similar (Jaccard index) than `threshold`."""
         pairs = ((first, second) for first in self.texts for second in wording.texts)
         return any(jaccard(first, second) > threshold for first, second in pairs)
 
 
 class MergeGroup(Struct, frozen=True, kw_only=True):
-    """The skills to merge into a new skill, or into the evolved skill `target`."""
+    """The skills to merge, into the evolved skill `target` or into a new skill."""
 
     names: tuple[str, ...]
     target: str | None = None
 
 
 def statement_words(body: str) -> frozenset[str]:
-    """Return the words over three letters of the statements, without headings and head."""
+    """Return the words of the statements in a text, without headings and head."""
     return words("\n".join(markdown.statements(body)))
 
 
@@ -169,14 +171,14 @@ def find_merge_groups(
     is_managed: Callable[[str], bool],
     rules: MergePolicy,
 ) -> list[MergeGroup]:
-    """Return the groups that the new skills join, the oldest first.
+    """Return the groups in which to merge the new skills, the oldest first.
 
-    A similar evolved skill takes a new skill in; otherwise `min_similar` similar skills are needed.
-    A skill that a person edited or decided on stays as it is.
+    A new skill joins a similar evolved skill, or makes a group with at least `min_similar` similar
+    skills. A skill that a person edited or decided on is not merged.
     """
     sorted_wordings = sorted(wordings)
     grouped_names: set[str] = set()
-    grown: dict[str, list[str]] = {}
+    additions: dict[str, list[str]] = {}
     groups: list[MergeGroup] = []
     for wording in sorted_wordings:
         if wording.evolved or wording.name not in new_names or wording.name in grouped_names:
@@ -192,13 +194,13 @@ def find_merge_groups(
         evolved = next((skill.name for skill in matches if skill.evolved), None)
         names = [skill.name for skill in matches if not skill.evolved and is_managed(skill.name)]
         if evolved:
-            grown.setdefault(evolved, []).append(wording.name)
+            additions.setdefault(evolved, []).append(wording.name)
             grouped_names.add(wording.name)
         elif len(names) >= rules.min_similar:
             members = (*names, wording.name)
             groups.append(MergeGroup(names=tuple(sorted(members))))
             grouped_names.update(members)
-    return groups + [MergeGroup(names=(*grown[name],), target=name) for name in sorted(grown)]
+    return groups + [MergeGroup(names=(*additions[t],), target=t) for t in sorted(additions)]
 
 
 # ── the text of a merge ─────────────────────────────────────────────────────────────────────────
@@ -207,7 +209,7 @@ def find_merge_groups(
 def evolved_text(
     merge: SkillMerge[Agreement], draft: Draft, policy: Policy, references: References
 ) -> ComposedText:
-    """Return the text of a merged skill, and its new files."""
+    """Return the text of an evolved skill, and its new files."""
     outcomes, limit = merge.brief.together.account.outcomes, policy.merge.max_tokens
     names = [describe_subject(findings.account.outcomes[0]) for findings in merge.brief.apart]
     name_list = _some_names(names, head_line_limit(limit))
@@ -221,7 +223,7 @@ def evolved_text(
 
 
 def _some_names(names: Sequence[str], token_limit: int) -> str:
-    """Return as many names as fit into `token_limit` tokens, and the number of the others."""
+    """Return a list of as many names as fit, with the number of the other names."""
     for count in range(min(len(names), _MAX_NAMES), 0, -1):
         omission = [f"{len(names) - count} more"] if len(names) > count else []
         text = join_items([*names[:count], *omission])
@@ -236,7 +238,7 @@ def _some_names(names: Sequence[str], token_limit: int) -> str:
 def merge_change(
     merge: SkillMerge[Agreement], draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Return the commit that merges several skills into a new one."""
+    """Return the commit that merges several skills into a new skill."""
     text = evolved_text(merge, draft, policy, References())
     skill = Skill(
         name=numbered_name("evolved", f"{slug(merge.domain, limit=32)}-{draft.title}", is_taken),
@@ -256,7 +258,7 @@ def growth_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds skills to an evolved skill with these files."""
+    """Return the commit that merges further skills into an evolved skill."""
     text = evolved_text(merge, draft, policy, references)
     new_skill = evolved_skill(merge, replace(skill, body=text.body), draft, policy)
     path = f"skills/{skill.name}/SKILL.md"

@@ -1,6 +1,7 @@
-"""The strategy of the profile `seed`: one skill of the latest outcomes of a domain.
+"""The strategy of the profile `seed`: one skill from the latest outcomes of a domain.
 
-Only generated sections are rewritten; the sections of a person stay.
+`strategy_state` decides when to write it, `period_of` collects what it is written from, and
+`first_change` and `next_change` build the commits. Sections that a person wrote stay.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,18 +32,18 @@ from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, s
 from skillvault.model.text.text import count_of, pluralize, shorten, slug
 
 _NO_CONDITION = "No condition is known to separate losses or wins from the others."
-_MAX_OUTLIERS = 2  # of one outcome
+_MAX_OUTLIERS = 2  # outliers of one outcome
 _MAX_ACTIONS = 3  # actions that become tags
 
 
 class StrategyMaterial(Struct, frozen=True, kw_only=True):
     """The records that decide on the strategy of a domain.
 
-    `read` are the ids of the latest trusted outcomes with an evaluation, oldest first; no strategy
-    covers the last `unread` of them. `linked` are the evaluations behind earlier strategies.
-    `skill` and `path` are the existing strategy (None without one). `expired` is True if the step
-    expire changed it last. `is_recounted` is True if an outcome of it does not count any more.
-    `made_at` is the time of the new strategy.
+    `read` has the ids of the latest trusted outcomes with an evaluation, oldest first; no strategy
+    covers the last `unread` outcomes. `linked` has the evaluations of earlier strategies. `skill`
+    and `path` belong to the existing strategy, or are None. `expired` is True if the step `expire`
+    changed it last. `is_recounted` is True if an outcome of it no longer counts. `made_at` is the
+    time of the new strategy.
     """
 
     domain: str
@@ -67,7 +68,7 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
         return sha256("\n".join(self.read).encode()).hexdigest()[:12]
 
 
-# ── is one due, and of what ──────────────────────────────────────────────────────────
+# ── state ────────────────────────────────────────────────────────────────────────────
 
 
 def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> SkillState:
@@ -81,7 +82,7 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
     if skill is not None and material.is_recounted and has_changed:
         return SkillState("due", "its sources no longer count")
     interval = policy.generate.strategy_every
-    # What a person took back is no news.
+    # Without new outcomes, a strategy that a person reverted is not written again.
     is_news = skill is None or (has_changed and not material.linked.issuperset(material.read))
     if material.unread < interval or not is_news:
         period = "so far" if skill is None else "since its last strategy"
@@ -91,7 +92,7 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
 
 
 def _why_unwritable(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
-    """Return the reason why skillvault may not write the strategy; None if it may."""
+    """Return the reason why skillvault may not write the strategy, or None."""
     skill, path = material.skill, material.path
     if path is None:
         return None
@@ -108,13 +109,13 @@ def _why_unwritable(material: StrategyMaterial, clock: datetime, policy: Policy)
     return None
 
 
-# ── what separates its outcomes ──────────────────────────────────────────────────────
+# ── material ─────────────────────────────────────────────────────────────────────────
 
 
 def period_of(
     domain: str, outcomes: Sequence[Outcome], evaluations: Mapping[str, Evaluation], policy: Policy
 ) -> Period:
-    """Return the brief of a strategy from these outcomes, oldest first."""
+    """Return the brief of a strategy; `outcomes` are oldest first."""
     graded = is_graded(outcomes)
     default_heading = "Market Context" if graded else "Context"
     groups = group_by_action(outcomes).values()
@@ -170,9 +171,9 @@ def next_change(
     *,
     policy: Policy,
 ) -> Change:
-    """Return the commit that rewrites a strategy, or brings it back from the archive.
+    """Return the commit that rewrites or restores a strategy.
 
-    A person's sections, description and later end of the time to live stay.
+    The sections, the description and the end of the time to live that a person wrote stay.
     """
     skill, path = material.skill, material.path
     if skill is None or path is None:
@@ -207,7 +208,7 @@ def _strategy_change(
     statement_changes: Sequence[str] = (),
     **changes: Any,
 ) -> Change:
-    """Return a commit with a `generated` link for each evaluation that has none."""
+    """Return a commit with a `generated` link from each evaluation without a link."""
     target = Ref("skill", material.name)
     new_ids = [o.id for o in period.outcomes if o.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)
@@ -233,7 +234,7 @@ def _strategy_change(
 
 
 def strategy_body(period: Period, draft: Draft) -> str:
-    """Return the skill's text: title, header lines, sections."""
+    """Return the text of a strategy: title, header lines, sections."""
     header = [
         f"*From {_outcomes_line(period)}*",
         f"*{_results(period)}*",

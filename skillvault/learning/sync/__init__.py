@@ -1,4 +1,5 @@
-"""sync: merge the records that two clones changed, by a rule for each kind; see `table`.
+"""The rules of `sync`: merge a record that two clones changed, by a rule for its kind.
 
-Several clones may merge at once, so the result is the same with the sides exchanged.
+`table.py` has the rule of each kind. Several clones may merge at once, so the result must be the
+same if the sides are exchanged.
 """

@@ -1,7 +1,8 @@
 """Merge a skill that two clones changed: its keys, sections, files and folder.
 
-The file states the digests of its generated sections (`model.section_marks`). Git compares paths
-only, so a skill that one clone archived and the other changed would be in two folders.
+`merge_skill` merges SKILL.md by the digests of generated sections in the file: a person's change
+wins over a generated change. `merge_shelved_skills` merges whole skills, because git compares
+paths only and would keep a skill in two folders if one clone archived it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,11 +31,11 @@ from skillvault.model.text.text import rule_key, split_prose
 FILE = "SKILL.md"
 EXPERTISE = "resources/expertise.yaml"
 _SERVED, _ARCHIVE = "skills", "archive"
-_SHELVES = (_SERVED, "proposed", _ARCHIVE)  # the later one wins if nothing else decides
+_SHELVES = (_SERVED, "proposed", _ARCHIVE)  # the later folder wins if nothing else decides
 _STATUS = ("metadata", "status")
 _INTERNAL = ("metadata", "internal")
 _EXPERTISE_KEYS = ("version", "patterns", "evolution_log")
-# The account of a merged text: it equals no digest, so the program writes the text again.
+# The account of a merged text equals no digest, so that the program writes the text again.
 MERGED = "merged"
 _KEY_RULES = {
     "status": three_way.rank_rule(SKILL_STATUSES),
@@ -48,7 +49,7 @@ _KEY_RULES = {
 
 
 class MarkedSection(NamedTuple):
-    """The text below a heading (None without the section), and the digest in its file."""
+    """The text of a section, or None without the section, and the digest in the file."""
 
     text: str | None = None
     mark: str | None = None
@@ -60,7 +61,7 @@ class MarkedSection(NamedTuple):
 
 
 def merge_skill(versions: Versions) -> bytes:
-    """Merge two versions of SKILL.md; a change by a person wins over a generated change."""
+    """Merge two versions of SKILL.md; a person's change wins over a generated change."""
     contents = versions.base, versions.first, versions.second
     sides = [three_way.parse_file(content) for content in contents]
     result = {DESCRIPTION: MarkedSection()}
@@ -89,7 +90,7 @@ def merge_skill(versions: Versions) -> bytes:
 def _marked_sections(
     sides: Sequence[ParsedFile],
 ) -> dict[Key, tuple[MarkedSection, MarkedSection, MarkedSection]]:
-    """Return the section of each side below each heading, in the order of both sides."""
+    """Return the section of each side for each heading, in the order of both sides."""
     texts = [_texts_by_key(side) for side in sides]
     marks = [read_marks(str(side.metadata.get("written") or "")) for side in sides]
     names = {heading_mark(key): key for side in texts for key in side}
@@ -105,7 +106,7 @@ def _marked_sections(
 
 
 def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
-    """Return the sections and the description, without the empty lines around them."""
+    """Return the sections and the description of a file, without empty lines around them."""
     description = {DESCRIPTION: str(side.values.get("description") or "")} if side.values else {}
     sections = {**description, **sections_of(side.body)}
     return {key: plain_section(text) for key, text in sections.items()}
@@ -114,14 +115,14 @@ def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
 def _merge_section(
     key: Key, base: MarkedSection, first: MarkedSection, second: MarkedSection
 ) -> MarkedSection:
-    """Return a person's section before a generated one; of two persons all statements."""
+    """Prefer a person's section to a generated one; merge the statements of two persons."""
     personal_sides = [side for side in (first, second) if not side.is_programs]
     if len(personal_sides) == 1:
         return personal_sides[0]
     if not personal_sides:
         return max((first, second), key=lambda side: (side.text or "", side.mark or ""))
     mark = three_way.merge_values((base.mark, first.mark, second.mark), three_way.greater)
-    if first.text is None or second.text is None:  # one side removed it, the other wrote in it
+    if first.text is None or second.text is None:  # removed on one side, edited on the other
         return MarkedSection(first.text or second.text, mark)
     texts = (base.text or "", first.text, second.text)
     if key != DESCRIPTION:
@@ -139,7 +140,7 @@ def _render_body(sections: Mapping[Key, MarkedSection]) -> str:
 
 
 def _stated_marks(sections: Mapping[Key, MarkedSection]) -> str:
-    """Return the digests of the sections, those of removed sections first."""
+    """Return the digests of the sections as text, those of removed sections last."""
     marks = {
         key[0] if key[1] == -2 else heading_mark(key): section
         for key, section in sections.items()
@@ -168,7 +169,7 @@ def is_edited(base: bytes | None, side: bytes) -> bool:
 
 
 def merge_expertise(versions: Versions) -> bytes:
-    """Merge the patterns; of two counts of one pattern, take the entry with more files."""
+    """Merge expertise.yaml; of two counts of one pattern, take the entry with more files."""
     sides = [
         front_matter.as_mapping(strict_yaml.load(front_matter.text_of(side or b"")) or {})
         for side in versions
@@ -179,7 +180,7 @@ def merge_expertise(versions: Versions) -> bytes:
         for name in names
     }
     result["patterns"] = _merge_patterns(sides)
-    # The entries of the log, each by all that it says.
+    # Entries of the log are equal only if all their values are equal.
     logs = [
         {f"{entry.get('date')} {entry}": entry for entry in side.get("evolution_log") or ()}
         for side in sides
@@ -188,7 +189,7 @@ def merge_expertise(versions: Versions) -> bytes:
     log_keys = three_way.merge_sets(*map(list, logs))
     result["evolution_log"] = [entries[key] for key in log_keys]
     text = strict_yaml.dump(three_way.sort_keys(result, _EXPERTISE_KEYS))
-    # A person's comments move to the top, since their lines are written again.
+    # A person's comments move to the top, because all other lines are written again.
     comment_sides = (strict_yaml.comments(front_matter.text_of(side or b"")) for side in versions)
     comments = three_way.merge_sets(*comment_sides)
     return "".join([*(f"{comment}\n" for comment in comments), text]).encode()
@@ -214,9 +215,9 @@ def _more_frequent(first: Any, second: Any) -> Any:
 
 
 class ShelvedSkill(Struct, frozen=True):
-    """A version of a skill: its folder in the vault, and its files by their path in its folder.
+    """A version of a skill: its folder in the vault, and its files by path in the folder.
 
-    `is_moved` is True if a person moved it to this folder since the base.
+    `is_moved` is True if a person moved the skill to this folder since the base.
     """
 
     shelf: str
@@ -225,14 +226,14 @@ class ShelvedSkill(Struct, frozen=True):
 
     @property
     def skill_file(self) -> bytes:
-        """The content of SKILL.md; empty without the file."""
+        """The content of SKILL.md, or b"" without the file."""
         return self.files.get(FILE, b"")
 
 
 def merge_shelved_skills(
     base: ShelvedSkill | None, first: ShelvedSkill | None, second: ShelvedSkill | None
 ) -> ShelvedSkill | None:
-    """Return the merged skill with its folder; None if it was removed."""
+    """Return the merged skill with its folder, or None if it was removed."""
     if first is None or second is None:
         side = first or second
         return side if side and (base is None or _is_by_person(side, base)) else None
@@ -246,7 +247,7 @@ def merge_shelved_skills(
 
 
 def _is_by_person(side: ShelvedSkill, base: ShelvedSkill | None) -> bool:
-    """Return True if a person moved, edited or pinned the skill since the base."""
+    """Return True if a person moved, edited or pinned a skill since the base."""
     return side.is_moved or is_edited(base.skill_file if base else None, side.skill_file)
 
 
@@ -262,7 +263,7 @@ def _shelf(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill)
 
 
 def _resolve_shelves(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill) -> str:
-    """Return the folder of a skill that both sides moved or made."""
+    """Return the folder of a skill that both sides moved or added."""
     movers = [side for side in (first, second) if side.is_moved]
     if len(movers) == 1:
         return movers[0].shelf
@@ -272,7 +273,7 @@ def _resolve_shelves(base: ShelvedSkill | None, first: ShelvedSkill, second: She
 
 
 def _without_retirement(side: ShelvedSkill, base: ShelvedSkill | None, shelf: str) -> ShelvedSkill:
-    """Return a side as if it had not archived the skill, if the merged one is elsewhere."""
+    """Undo the status `retired` of a side if the merged skill is not in archive/."""
     if side.shelf != _ARCHIVE or shelf == _ARCHIVE or FILE not in side.files:
         return side
     status = _status_of(base.skill_file) if base and base.shelf != _ARCHIVE else "testing"
@@ -288,11 +289,11 @@ def _status_of(content: bytes) -> str:
 
 
 def _with_internal_mark(content: bytes, shelf: str, sides: list[ShelvedSkill]) -> bytes:
-    """Set the key `internal`; a served skill has the key only if a served side had it."""
-    internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
-    if internal == _is_internal(content):
+    """Set the key `internal`, which a served skill has only if a served side has it."""
+    must_be_internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
+    if must_be_internal == _is_internal(content):
         return content
-    if internal:
+    if must_be_internal:
         return front_matter.with_key(content, _INTERNAL, value=True)
     return front_matter.without_key(content, _INTERNAL)
 
@@ -307,7 +308,7 @@ def _is_internal(content: bytes) -> bool:
 def _merge_files(
     base: Mapping[str, bytes], first: Mapping[str, bytes], second: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """Return path -> bytes; a file that one side removed and the other changed stays."""
+    """Merge the files of a skill; a file that one side removed and the other changed stays."""
     origin = str(three_way.parse_file(first.get(FILE)).metadata.get("origin"))
     files: dict[str, bytes] = {}
     for path in sorted({*first, *second}):
@@ -330,7 +331,7 @@ def _file_rule(path: str, origin: str) -> Rule:
 
 
 def _merge_persons_files(path: str, versions: Versions) -> bytes:
-    """Merge the statements of two markdown files; of other files take the greater."""
+    """Merge the statements of two markdown files; of other files, take the greater bytes."""
     try:
         texts = [(side or b"").decode() for side in versions]
     except UnicodeDecodeError:

@@ -1,6 +1,7 @@
 """The table of merge rules: one row for each kind of record that two clones may change.
 
-A kind without a row is merged by its content, like an outcome. Add a rule as a row.
+`team/sync_tree.py` asks `rule_of` and `must_stay` for each path. To add a rule, write a function
+and a row in `_FILE_RULES`. A kind without a row is merged by `merge_record`, like an outcome.
 """
 
 import json
@@ -37,7 +38,7 @@ _SEPARATOR = " or "
 
 
 def read_undecided(text: str) -> dict[str, list[str]]:
-    """Return key -> its values in the clones, for each key that a person must decide."""
+    """Return the values in the clones for each key that a person must decide."""
     return {
         line["key"]: sorted(line["values"].removesuffix(_HINT).split(_SEPARATOR))
         for line in UNDECIDED.finditer(text)
@@ -50,14 +51,14 @@ Place = tuple[str, ...]
 
 
 class SharedSetting(NamedTuple):
-    """The value of a key, and the values of the clones while a person must decide."""
+    """The value of a key in vault.yaml, and the values of the clones if a person must decide."""
 
     value: Any = None
     undecided: frozenset[str] = frozenset()
 
 
 def merge_settings(versions: Versions) -> bytes:
-    """Merge vault.yaml key by key; a person must decide if both sides changed a key."""
+    """Merge vault.yaml key by key; if both sides changed a key, a person must decide."""
     base, first, second = (_read_settings(side or b"") for side in versions)
     settings = {
         path: _merge_setting(base.get(path), first.get(path), second.get(path))
@@ -78,17 +79,17 @@ def _merge_setting(
 ) -> SharedSetting:
     sides = [side or SharedSetting() for side in (base, first, second)]
     lists = [side.value or [] for side in sides]
-    if all(_is_words(words) for words in lists) and any(lists):
+    if all(map(_is_list, lists)) and any(lists):
         return SharedSetting(three_way.merge_sets(*lists))
     return three_way.merge_values(sides, partial(_undecided_setting, sides[0]))
 
 
-def _is_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _undecided_setting(base: SharedSetting, *sides: SharedSetting) -> SharedSetting:
-    """Return the base value with the values of both clones."""
+    """Return the base value, with the values of both clones as undecided."""
     open_sides = [side for side in sides if side.undecided]
     candidates = (side.undecided or {json.dumps(side.value, ensure_ascii=False)} for side in sides)
     value = min(open_sides, key=str).value if open_sides else base.value
@@ -99,7 +100,7 @@ def _undecided_setting(base: SharedSetting, *sides: SharedSetting) -> SharedSett
 
 
 def _read_settings(content: bytes) -> dict[Place, SharedSetting]:
-    """Return every setting of the file by its path of keys."""
+    """Return each setting of vault.yaml by its path of keys."""
     text = front_matter.text_of(content)
     values = _leaves(front_matter.as_mapping(strict_yaml.load(text) or {}))
     settings = {path: SharedSetting(value) for path, value in values}
@@ -131,7 +132,7 @@ def _nest(leaves: Mapping[Place, Any]) -> dict[str, Any]:
 
 
 def _policy_text(values: Mapping[str, Any], versions: Versions) -> str:
-    """Return the text with these values; only lines that both sides changed are edited."""
+    """Return vault.yaml with these values; edit only lines that both sides changed."""
     sides = [_chunks(side or b"") for side in versions]
     chunks = [three_way.merge_values([side.get("", "") for side in sides], min)]
     for key in three_way.merge_orders([*sides[1]], [*sides[2]], values):
@@ -143,7 +144,7 @@ def _policy_text(values: Mapping[str, Any], versions: Versions) -> str:
 
 
 def _chunks(content: bytes) -> dict[str, str]:
-    """Return the lines of each top-level key with the comments above it; "" is the start."""
+    """Return the lines of each top-level key with the comments above it; "" has the start."""
     chunks: dict[str, str] = {"": ""}
     comments = ""
     for line in UNDECIDED.sub("", front_matter.text_of(content)).splitlines():
@@ -159,11 +160,11 @@ def _chunks(content: bytes) -> dict[str, str]:
 
 
 def _edit_chunk(chunk: str, key: str, value: Any) -> str:
-    """Edit the values in the lines of a key; rewrite the lines if a key would be out of order."""
+    """Edit the values in the lines of a key; write the lines anew if an edit does not succeed."""
     new_chunk = strict_yaml.dump({key: _sort_mapping(value)})
     try:
         for path, leaf in _leaves({key: value}):
-            chunk = strict_yaml.with_value(chunk, path, tuple(leaf) if _is_words(leaf) else leaf)
+            chunk = strict_yaml.with_value(chunk, path, tuple(leaf) if _is_list(leaf) else leaf)
         settings = strict_yaml.load(chunk)
         paths = [path for path, _ in _leaves(settings)]
     except BadInputError:
@@ -178,7 +179,7 @@ def _sort_mapping(value: Any) -> Any:
 
 
 def merge_retraction(versions: Versions) -> bytes:
-    """Return the earlier retraction; at equal times the lesser text."""
+    """Return the earlier retraction, or the lesser text at equal times."""
     return min(
         versions.sides, key=lambda side: (str(strict_yaml.load(side.decode()).get("at", "")), side)
     )
@@ -192,7 +193,7 @@ _OFFLINE = "offline"
 
 
 def merge_record(versions: Versions) -> bytes:
-    """Merge trust, times and unknown keys; raise BadInputError for other differences."""
+    """Merge trust, times and foreign keys; raise BadInputError for other differences."""
     first, second = (_load_record(content) for content in versions.sides)
     result = _merge_record_values(first, second, "")
     if result in (first, second):
@@ -223,7 +224,7 @@ def _merge_record_values(first: Any, second: Any, key: str) -> Any:
 def _merge_mappings(
     first: Mapping[str, Any], second: Mapping[str, Any], path: str
 ) -> dict[str, Any]:
-    """Merge two mappings: the keys of the format in its order, then other keys, sorted."""
+    """Merge two mappings; write the keys of the format first, then other keys, sorted."""
     shared_values = {
         name: _merge_record_values(first[name], second[name], f"{path}.{name}" if path else name)
         for name in first
@@ -241,7 +242,7 @@ def _merge_mappings(
 
 
 def merge_judgement(versions: Versions) -> bytes:
-    """Return one side whole: a paid judge's, else the newer version, else the lesser bytes."""
+    """Return one side: of a paid judge, or of the newer version, or with the lesser bytes."""
     return max(reversed(versions.sides), key=_rank)
 
 
@@ -253,7 +254,7 @@ def _rank(content: bytes) -> tuple[bool, tuple[int, ...], str]:
 
 
 def merge_learnings(versions: Versions) -> bytes:
-    """Merge the headers, and the rules of both sides, each once."""
+    """Merge LEARNINGS.md: the headers, and the set of the rules."""
     texts = [(side or b"").decode(errors="surrogateescape") for side in versions]
     headers = ["".join(b.full_text for b in blocks_of(text) if b.header) for text in texts]
     header = three_way.merge_values(headers, max)
@@ -268,7 +269,7 @@ def merge_learnings(versions: Versions) -> bytes:
 
 
 def _rule_blocks(text: str) -> Mapping[str, str]:
-    """Return the blocks below the header, with separators, by the keys of their rules."""
+    """Return the blocks below the header, with separators, by rule key."""
     return {
         rule_key(rule_words(block.text)): (
             block.text.removesuffix("\n") + "\n" + (block.end or SEPARATOR)
@@ -289,7 +290,7 @@ _FACT_RULES = {
 
 
 def merge_fact(versions: Versions) -> bytes:
-    """Merge each key by its rule, and the statements of both sides."""
+    """Merge a fact: each key by its rule, and the statements of both sides as a set."""
     sides = [three_way.parse_file(content) for content in versions]
     values = three_way.merge_keys([side.values for side in sides], _FACT_RULES)
     body = three_way.merge_values(
@@ -299,19 +300,19 @@ def merge_fact(versions: Versions) -> bytes:
 
 
 def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
-    """Return id -> the file of each fact that changes, so that each fact supersedes the next.
+    """Return the changed files of facts, by id, so that each fact supersedes the next.
 
-    The first fact has the insight of the remaining evaluation, else the least id. A fact that
-    supersedes another already stays as it is.
+    The first fact is the one with `insight`, the insight of the merged evaluation, or the one with
+    the least id. A fact that supersedes a fact outside the group stays as it is.
     """
-    words = " ".join(insight.split())
-    bodies = {name: " ".join(three_way.parse_file(facts[name]).body.split()) for name in facts}
-    order = sorted(facts, key=lambda name: (not words or words not in bodies[name], name))
+    statement = " ".join(insight.split())
+    bodies = {key: " ".join(three_way.parse_file(facts[key]).body.split()) for key in facts}
+    order = sorted(facts, key=lambda key: (not statement or statement not in bodies[key], key))
     changed_files: dict[str, bytes] = {}
-    for name, next_fact in pairwise(order):
-        content = _with_supersedes(facts[name], next_fact, order)
-        if content != facts[name]:
-            changed_files[name] = content
+    for key, next_key in pairwise(order):
+        content = _with_supersedes(facts[key], next_key, order)
+        if content != facts[key]:
+            changed_files[key] = content
     return changed_files
 
 
@@ -326,12 +327,12 @@ def _with_supersedes(content: bytes, superseded: str, group: Sequence[str]) -> b
 
 
 def has_other_text(base: bytes, side: bytes) -> bool:
-    """Return True if a person changed the text of a fact; skillvault writes it only once."""
+    """Return True if the text of a fact changed; only persons change the text."""
     return three_way.parse_file(base).body != three_way.parse_file(side).body
 
 
 def merge_links(versions: Versions) -> bytes:
-    """Merge the lines of both lists; a line that one side removed was rejected by a person."""
+    """Merge two lists of links; a line that one side removed stays removed."""
     base, *sides = (
         content.rstrip(b"\n").split(b"\n") if content else []
         for content in (versions.base or b"", *versions.sides)
@@ -349,13 +350,13 @@ _FILE_RULES: Mapping[str, Rule] = {
     "fact": merge_fact,
     "correction": merge_fact,
     "skill": merge_skill,
-    "reference": lambda versions: versions.sides[1],  # it is written again with its skill
+    "reference": lambda versions: versions.sides[1],  # written again with its skill
     LINKS: merge_links,
     POLICY: merge_settings,
     LEARNINGS: merge_learnings,
     EXPERTISE: merge_expertise,
 }
-# The kinds of files that stay if one side changed and the other removed them, each with a test.
+# If one side changed a file and the other removed it, the file stays if the test returns True.
 _EDIT_TESTS: Mapping[str, Callable[[bytes, bytes], bool]] = {
     "fact": has_other_text,
     "correction": has_other_text,
@@ -367,7 +368,7 @@ _EDIT_TESTS: Mapping[str, Callable[[bytes, bytes], bool]] = {
 
 
 def rule_of(kind: str) -> Rule:
-    """Return the rule for a kind of record, or for a file of the vault."""
+    """Return the rule that merges a kind of record or file that both sides changed."""
     if kind == "retraction":
         return merge_retraction
     return partial(three_way.merge_file, _FILE_RULES.get(kind, merge_record))

@@ -1,7 +1,8 @@
 """Merge three versions of a value, a set, or a markdown file with front matter.
 
-Each function gives the same result with the sides exchanged, and in any order of several clones. A
-part that only one side changed stays as that side wrote it, byte for byte.
+The rules in `table` and `skill` are built from these functions. Each gives the same result if the
+sides are exchanged, and in any order of several clones. A part that only one side changed stays as
+that side wrote it, byte for byte.
 """
 
 import re
@@ -30,7 +31,7 @@ class Versions(NamedTuple):
 
     @property
     def sides(self) -> tuple[bytes, bytes]:
-        """Both sides in an order that is the same for both clones."""
+        """Both sides, the smaller bytes first, so that both clones have the same order."""
         return min(self.first, self.second), max(self.first, self.second)
 
 
@@ -54,7 +55,7 @@ def merge_file(both: Rule, versions: Versions) -> bytes:
 def merge_sets(
     base: Iterable[_Element], first: Sequence[_Element], second: Sequence[_Element]
 ) -> list[_Element]:
-    """Return the elements of both sides and the new elements of one, as `merge_orders` sorts."""
+    """Return what both sides have or one side added, in the order of `merge_orders`."""
     common_elements = set(first) & set(second)
     added_elements = {*first, *second} - set(base)
     return merge_orders(first, second, common_elements | added_elements)
@@ -63,7 +64,7 @@ def merge_sets(
 def merge_orders(
     first: Sequence[_Element], second: Sequence[_Element], elements: Iterable[_Element]
 ) -> list[_Element]:
-    """Return the elements in the order of both sides; the lesser first if that is open."""
+    """Return the elements in the order of both sides; otherwise the lesser element is first."""
     counts: Any = dict.fromkeys(elements, 0)
     followers: dict[_Element, list[_Element]] = {element: [] for element in counts}
     for side in (first, second):
@@ -74,7 +75,7 @@ def merge_orders(
 
 
 def _sort_elements(counts: dict[Any, int], followers: dict[Any, list[Any]]) -> list[Any]:
-    """Sort elements after those that they follow; if the orders contradict, the least is first."""
+    """Sort elements topologically; if the orders contradict, the least element is next."""
     free_elements = [element for element, count in counts.items() if not count]
     heapify(free_elements)
     order: dict[Any, None] = {}
@@ -96,13 +97,13 @@ def greater(first: Any, second: Any) -> Any:
 
 
 def lesser(first: Any, second: Any) -> Any:
-    """Return the lesser of two values; None does not count."""
+    """Return the lesser of two values that are not None, or None."""
     values = [value for value in (first, second) if value is not None]
     return min(values, key=str) if values else None
 
 
 def contradiction(key: str, first: Any, second: Any) -> BadInputError:
-    """Return the error for two clones that contradict each other."""
+    """Return the error for a key with different values in two clones."""
     return BadInputError(
         f"{key}: {first!r} in one clone and {second!r} in another; keep one version by hand, with "
         "`git pull --no-rebase`",
@@ -115,7 +116,7 @@ def contradiction(key: str, first: Any, second: Any) -> BadInputError:
 
 
 class ParsedFile(NamedTuple):
-    """A file: its bytes, its front matter as text and as values, and its body."""
+    """The parts of a file: its bytes, its front matter as text and as values, and its body."""
 
     content: bytes
     front: str
@@ -124,13 +125,13 @@ class ParsedFile(NamedTuple):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The keys of a skill under `metadata`."""
+        """The values under the key `metadata`."""
         metadata = self.values.get("metadata")
         return metadata if isinstance(metadata, Mapping) else {}
 
 
 def parse_file(content: bytes | None) -> ParsedFile:
-    """Return the parts of a file, empty without a file; BadInputError if it cannot be read."""
+    """Parse a file, or None as an empty file; raise BadInputError if it cannot be parsed."""
     text = front_matter.text_of(content or b"").replace("\r\n", "\n")
     if not front_matter.has_front_matter(text):
         return ParsedFile(content or b"", "", {}, text.strip())
@@ -142,10 +143,10 @@ def parse_file(content: bytes | None) -> ParsedFile:
 def render_file(
     values: Mapping[str, Any], body: str, sides: Sequence[ParsedFile], order: Sequence[str]
 ) -> bytes:
-    """Return the file with these values and body; `sides` are the base and its two versions.
+    """Render a file with these values and body; `sides` are the base and its two versions.
 
-    Front matter that one side changed stays as that side has it. If both sides changed it, it is
-    edited in place if it has comments, else written in the `order` of its keys.
+    Front matter that only one side changed stays as that side has it. Otherwise front matter with
+    comments is edited, and other front matter is written anew with its keys in this `order`.
     """
     header = _render_front(values, sides, order)
     matches = [side.content for side in sides[1:] if (side.front, side.body) == (header, body)]
@@ -157,17 +158,17 @@ def render_file(
 def _render_front(
     values: Mapping[str, Any], sides: Sequence[ParsedFile], order: Sequence[str]
 ) -> str:
-    single = merge_values([side.front for side in sides], lambda _first, _second: "")
-    if (strict_yaml.load(single, as_written=True) or {}) == values:
-        return single
-    if commented := [side.front for side in sides[1:] if _COMMENT.search(side.front)]:
-        framed = f"---\n{min(commented)}---\n".encode()
+    single_change = merge_values([side.front for side in sides], lambda _first, _second: "")
+    if (strict_yaml.load(single_change, as_written=True) or {}) == values:
+        return single_change
+    if commented_fronts := [side.front for side in sides[1:] if _COMMENT.search(side.front)]:
+        framed = f"---\n{min(commented_fronts)}---\n".encode()
         return front_matter.with_mapping(framed, values).decode()[4:-4]
     return strict_yaml.dump(sort_keys(values, order))
 
 
 def sort_keys(values: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
-    """Return a mapping with its keys in an order; unnamed keys come last, sorted."""
+    """Return a mapping with its keys in an order; other keys come last, sorted."""
     names = [*(name for name in order if name in values), *sorted(values.keys() - set(order))]
     return {name: values[name] for name in names}
 
@@ -175,7 +176,7 @@ def sort_keys(values: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]
 def merge_keys(
     versions: Sequence[Mapping[str, Any]], rules: Mapping[str, Both] | None = None
 ) -> dict[str, Any]:
-    """Merge each key; if both sides changed a key, the rule for its name decides."""
+    """Merge each key; if both sides changed a key, its rule decides (default: `greater`)."""
     result = {
         name: merge_values(
             [version.get(name) for version in versions], (rules or {}).get(name, greater)
@@ -186,12 +187,12 @@ def merge_keys(
 
 
 def least_trust(_first: Any, _second: Any) -> str:
-    """Return "untrusted": if two values differ, one of them is untrusted."""
+    """Return "untrusted", because one of two different values is untrusted."""
     return "untrusted"
 
 
 def rank_rule(order: Sequence[str]) -> Both:
-    """Return the rule that takes the later value of an order."""
+    """Return a rule that takes the value that comes later in an order."""
 
     def rank(value: Any) -> tuple[int, str]:
         return (order.index(value) if value in order else -1), str(value)
@@ -211,7 +212,7 @@ def merge_statements(base: str, first: str, second: str) -> str:
 
 
 def merge_words(base: Any, first: Any, second: Any) -> str | None:
-    """Merge words between blanks as a set, sorted."""
+    """Merge texts as sets of words, and return the words sorted, or None without words."""
     words = merge_sets(*(str(side or "").split() for side in (base, first, second)))
     return " ".join(sorted(words)) or None
 

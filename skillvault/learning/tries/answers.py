@@ -1,4 +1,4 @@
-"""The answers that runs gave, and the answers that a task refused."""
+"""Read the answers that runs gave, and find the answers that a task refused."""
 
 import re
 from collections import Counter
@@ -21,20 +21,20 @@ _MARKS = "*`\"'“” "
 # `1,240` is one number, `1,2,40` three.
 _GROUPED = regex(r"[-+]?\d{1,3}(?:[,_]\d{2,3})*[,_]\d{3}(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _UNIT = regex(r"^([-−–+]?)\s*[$€£¥]\s?")
-_MAX_DIGITS = 60  # digits before or after the point; a figure with more stays unchanged
-_MAX_SEARCHED = 2000  # characters that are searched for an answer
-_MAX_LINE = 120  # characters of a line that is a lone value
+_MAX_DIGITS = 60  # digits before or after the point; a longer figure is not normalized
+_MAX_SEARCHED = 2000  # characters at the end of a text to search for an answer
+_MAX_LINE = 120  # characters of a line with a value alone
 _MAX_WORDS = 5  # words of an answer; a longer phrase is a sentence
 
 
 def answer_of(outcome: Outcome) -> str | None:
-    """Return the last answer of a run in its normal form; None without an answer."""
+    """Return the last answer of a run in normal form, or None without an answer."""
     text = answer_text(outcome)
     return None if text is None else normal_value(text)
 
 
 def answer_text(outcome: Outcome) -> str | None:
-    """Return the last answer of a run in its own words, with sign and unit."""
+    """Return the last answer of a run in the words of the run, or None without an answer."""
     if outcome.result.answer:
         return _strip_marks(outcome.result.answer)
     texts = (outcome.decision.report, outcome.decision.reasoning)
@@ -43,7 +43,7 @@ def answer_text(outcome: Outcome) -> str | None:
 
 
 def _last_answer(text: str) -> str | None:
-    """Return the last answer in an agent's text, or the value that is its last line."""
+    """Return the last answer in a text, or the number that is its last line, or None."""
     last_line = text.strip().rpartition("\n")[2]
     match = CUE["lone number"].fullmatch(last_line) if len(last_line) <= _MAX_LINE else None
     answer = _last_value(text, _PRESENTED)
@@ -99,9 +99,9 @@ def normal_value(value: str) -> str:
 def refused_answers(
     outcomes: Iterable[Outcome], tasks: Mapping[str, str]
 ) -> Iterator[RefusedAnswers]:
-    """Yield the refused answers of each task, unless a success gave them too.
+    """Yield the refused answers of each task, without answers that a success gave too.
 
-    `tasks` are by outcome id. An answer has the words of the first run that gave it.
+    `tasks` maps outcomes to tasks. An answer is in the words of the first run that gave it.
     """
     by_task: dict[str, list[tuple[Outcome, str]]] = {}
     words: dict[tuple[str, str], str] = {}

@@ -1,4 +1,8 @@
-"""The deed of an outcome: what the run did, in its own words, never what it advises."""
+"""Find the deed of an outcome: what the run did, in its own words, never what it advises.
+
+A short note is used as a whole; from the transcript of a run, the closing report is used. Tries
+quote the deed, so `sentences.py` ranks the sentences that may describe it.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,10 +22,10 @@ from skillvault.model.records import Outcome
 from skillvault.model.text.text import cut_at_clause, shorten
 
 _LIMIT = 160  # characters of a deed and of a result
-_MAX_SENTENCE = 200  # characters of a sentence that is not cut
-_MIN_STEPS = 3  # announced steps that make a text the transcript of a run
-_MAX_ITEMS = 3  # of a closing report
-_REPORT = 2500  # characters at the end of a transcript in which its closing report stands
+_MAX_SENTENCE = 200  # characters of the main sentence; a longer one is cut
+_MIN_STEPS = 3  # a text with so many announced steps is the transcript of a run
+_MAX_ITEMS = 3  # items of a closing report
+_REPORT = 2500  # characters at the end of a transcript that may be its closing report
 _SENTENCE_END = regex(r"\s*(?:[.,;:!?。！？—–]|\s-\s)")
 _RUN_ON = regex(r"(?<=[a-z]{4})\.(?=(?:The|I|All|We|I've) )")
 _WORD = regex(r"[\w'’-]+")
@@ -31,7 +35,7 @@ _SUCCESS_CLAIM = _SUCCESS.union(read_words("claim of success"))
 
 
 def deed_of(outcome: Outcome, answer: str = "") -> str:
-    """Return the deed of an outcome; "" if no text names one."""
+    """Return the deed of an outcome, or "" if no text names one."""
     reasoning = outcome.decision.reasoning.strip()
     parts = split_sentences(reasoning)
     if not is_note(reasoning):
@@ -39,7 +43,7 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
     deeds = [part for part in _join_lists(parts) if not (announces(part) or _is_bare_claim(part))]
     if outcome.result.claim and not any(rank_of(part) >= Rank.NAMED for part in deeds):
         sentences = [CUE["praise"].sub("", part) for part in split_sentences(outcome.result.claim)]
-        # A claim that names nothing but its own success is no deed.
+        # A claim of mere success is no deed.
         claims = [
             part
             for part in sentences
@@ -56,7 +60,7 @@ def _is_bare_claim(sentence: str) -> bool:
 
 
 def _transcript_deed(outcome: Outcome, reasoning: str, answer: str) -> str:
-    """Return the closing report, the answer, the tool log, or a deed of a short transcript."""
+    """Return the closing report, the answer, the tool log, or a deed, whichever exists first."""
     report = outcome.decision.report or outcome.result.claim or _closing(reasoning)
     deed = _report_items(split_sentences(report), outcome)
     deed = deed or (f"Answered {answer}" if answer else "")
@@ -75,7 +79,7 @@ def is_note(reasoning: str) -> bool:
 
 
 def _note_deed(parts: Sequence[str]) -> str:
-    """Return a short note, or the main sentence of a longer note with its neighbour."""
+    """Return a short note, or the main sentence of a longer note with a neighbour if it fits."""
     note = _join_sentences(parts)
     if len(note) <= _LIMIT:
         return note
@@ -84,7 +88,7 @@ def _note_deed(parts: Sequence[str]) -> str:
     main = parts[index]
     if len(main) > _LIMIT:
         return main if len(main) <= _MAX_SENTENCE else cut_text(conclusion_of(main) or main)
-    # A sentence that refers back takes the previous one rather than the next.
+    # A sentence that refers back needs the sentence before it.
     windows = [(index - 1, index)] if index and refers_back(main) else []
     for start, end in [*windows, (index, index + 1)]:
         text = _join_sentences(parts[start : end + 1])
@@ -105,7 +109,7 @@ def _join_lists(parts: Iterable[str]) -> list[str]:
 
 
 def _join_sentences(parts: Iterable[str]) -> str:
-    """Join sentences; a sentence without a stop gets a semicolon."""
+    """Join sentences with spaces, or with a semicolon after a sentence without a full stop."""
     text = ""
     for part in parts:
         text += f"{'' if not text else ' ' if text[-1] in '.!?:;。！？,' else '; '}{part}"
@@ -113,21 +117,21 @@ def _join_sentences(parts: Iterable[str]) -> str:
 
 
 def cut_text(text: str) -> str:
-    """Cut a text at the end of a sentence or a clause, else after a word with `…`."""
+    """Cut a text at the end of a sentence or a clause, or after a word with `…`."""
     line = cut_at_clause(text, _LIMIT, _LIMIT // 3)
     is_end = line.endswith((".", "!", "?", "。")) or _SENTENCE_END.match(text, len(line))
     return line if is_end or line == text else shorten(text, _LIMIT)
 
 
 def _log_text(outcome: Outcome) -> str:
-    """Return the changes in the tool log of a transcript."""
+    """Return the changes in the tool log of a run, or "" without a log."""
     changes = outcome.result.extra.get("done")
     return cut_text(changes) if isinstance(changes, str) else ""
 
 
 def _closing(reasoning: str) -> str:
     """Return the end of a transcript, after the last announced step."""
-    end = reasoning[-_REPORT:].replace("\\n", "\n")  # as of an agent that reports in JSON
+    end = reasoning[-_REPORT:].replace("\\n", "\n")  # in case an agent reports in JSON
     lines = _RUN_ON.sub(". ", end).splitlines()
     is_step = CUE["announced step"].match
     steps = (number for number, line in enumerate(lines) if is_step(line.strip()))
@@ -135,7 +139,7 @@ def _closing(reasoning: str) -> str:
 
 
 def _report_items(parts: Sequence[str], outcome: Outcome) -> str:
-    """Return the most informative deeds of a report that its task does not name, in order."""
+    """Return the most informative deeds of a report, in order, without deeds of the task."""
     deeds = (CUE["opening"].sub("", part) for part in parts)
     sentences = (CUE["saved"].sub("", deed).strip().rstrip(".;,") for deed in deeds)
     items = [

@@ -23,7 +23,7 @@ from skillvault.model.records import Outcome
 from skillvault.model.text.text import format_percent, terms
 
 _MAX_DISCOVERIES = 3  # discoveries of one outcome
-_RESTATED_SHARE = 0.5  # the share of task words from which on a statement repeats the task
+_RESTATED_SHARE = 0.5  # a statement with so many words of the task repeats the task
 # Insights that quote the reasoning: another outcome may have the same words and another result.
 REASONED = frozenset(
     {"unchecked", "exposed", "guess", "certainty", "risk", "ground", "found", "check"}
@@ -32,13 +32,13 @@ _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\])+[\w.~-]*(?::\d+)*|\b[\w-]+\
 _ID = re.compile(r"\b(?=[\w-]*\d)(?:0x)?[0-9a-fA-F-]{8,}\b|\b[A-Z]{2,}[-_]\d+\b")
 _QUOTED = re.compile(r"\"[^\"]{1,60}\"|'[^']{1,60}'|`[^`]{1,60}`")
 _NUMBER = re.compile(r"[-+]?\d[\d.,:_]*")
-_MIN_OTHER_WORDS = 4  # words of a message that says enough without the names that it quotes
-_MAX_MESSAGE = 300  # characters of a message that are compared
+_MIN_OTHER_WORDS = 4  # words of a message that says enough without its quoted names
+_MAX_MESSAGE = 300  # characters of a message to compare
 _VALUE = re.compile(r"\d(?:[\d.,]*\d)?|`[^`]+`|\"[^\"]+\"")
 
 
 def insights_of(outcome: Outcome) -> tuple[Insight, ...]:
-    """Return the insights of an outcome; a neutral outcome has no insights.
+    """Return the insights of an outcome, the most informative first; none if it is neutral.
 
     If a person's next words refused the work, only a lesson is an insight: nobody said that the
     agent's reasons were wrong.
@@ -66,9 +66,9 @@ def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
         yield Insight(kind="error", quote=reason)
     if answer:
         yield Insight(kind="answer", quote=answer)
-    # A transcript thinks aloud: its guesses and fears are no claims of a decision.
+    # A transcript thinks aloud, so its guesses and fears are no claims of the decision.
     note = Reading() if reading.is_transcript else reading
-    # A note with many checks may well say `probably`.
+    # In a note with many checks, `probably` is no guess.
     strong_guesses = note.guesses if len(note.guesses) > len(note.checks) else ()
     candidates: tuple[tuple[InsightKind, Sequence[str | None]], ...] = (
         ("stopped", [reading.unfinished]),
@@ -99,7 +99,7 @@ def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
         if check:
             yield Insight(kind="check", quote=check)
         return
-    # A guess that held was luck, and no reason to repeat the decision.
+    # A guess that came true was luck, and no reason to repeat the decision.
     guesses = {*reading.guesses, *reading.unchecked, *reading.exposed}
     reasons = _plain_statements((*reading.found, *reading.reasons, *reading.plans))
     key = next(
@@ -116,7 +116,7 @@ def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _plain_statements(statements: Iterable[str | None]) -> list[str]:
-    """Return the statements that neither announce a step nor praise the run's own work."""
+    """Return the statements that neither announce a step nor praise the run itself."""
     return [t for t in statements if t and not is_narration(t) and not is_praise(t)]
 
 
@@ -130,7 +130,7 @@ def _discoveries(reading: Reading, outcome: Outcome) -> Iterator[Insight]:
 
 
 def is_new(statement: str, outcome: Outcome) -> bool:
-    """Return True if a statement has a word or a value that the task lacks."""
+    """Return True if a statement has words or values that the task does not have."""
     task = outcome.decision.task
     statement_terms = terms(statement)
     shared_count = len(statement_terms & terms(task))
@@ -143,7 +143,7 @@ def signature(message: str) -> str:
     """Return the type and message of an error without paths, numbers, ids and quoted names."""
     line = message[:_MAX_MESSAGE]
     unquoted_line = _QUOTED.sub(" ", line)
-    # The quoted name is all that `KeyError: 'amount'` has.
+    # A message such as `KeyError: 'amount'` has only the quoted name.
     text = unquoted_line if len(unquoted_line.split()) >= _MIN_OTHER_WORDS else line
     for pattern in (_PATH, _ID, _NUMBER):
         text = pattern.sub(" ", text)
@@ -151,7 +151,7 @@ def signature(message: str) -> str:
 
 
 def specific_values(outcome: Outcome) -> tuple[str, ...]:
-    """Return the values that only this outcome has: target, figures, context."""
+    """Return the values of this outcome that other outcomes may not have."""
     values = (outcome.result.score, outcome.result.amount, outcome.result.entry_value)
     figures = [f"{value:g}" for value in values if value is not None]
     if outcome.result.score is not None:

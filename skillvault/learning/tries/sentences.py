@@ -1,7 +1,7 @@
 """Rank the sentences of a reasoning as descriptions of a deed, and find the states they claim.
 
 A sentence tells a deed ("I raise the wait to 5 s"), names a deed without a verb ("Stop 66.9k"), or
-describes a state ("The test fails in 3 of 10 runs").
+describes a state ("The test fails in 3 of 10 runs"). Add wordings to `patterns.txt`.
 """
 
 import re
@@ -16,11 +16,11 @@ from skillvault.model.text.text import sentences
 
 
 class Rank(IntEnum):
-    """The information of a sentence about the deed, as an order: the least first."""
+    """A measure of how much a sentence tells about the deed, from the least to the most."""
 
     ASIDE = 0  # a risk, an alternative, an announcement: nothing was done
     STATE = 1
-    NAMED = 2  # or an investigation, or what only follows another deed
+    NAMED = 2  # also an investigation, or a mere consequence of another deed
     DEED = 3
     CONCLUSION = 4  # "so I raise the wait"
 
@@ -33,16 +33,16 @@ _BOLD = regex(r"(?<![\w)])\*\*|\*\*(?![\w(])")  # but 2**30 is a power
 
 @lru_cache(maxsize=4096)
 def split_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text in order, without list signs and headings."""
+    """Return the sentences of a text in order, without code blocks and markdown signs."""
     prose = re.sub(r"```.*?(?:```|\Z)", "\n\n", text, flags=re.DOTALL)
-    prose = re.sub(r"\n\s*\n", "\n\n", prose)  # else each empty line would scan all others
+    prose = re.sub(r"\n\s*\n", "\n\n", prose)  # otherwise each empty line scans all others
     lines = re.sub(r"(?m)^[ \t]*>[> ]*", "", prose)
     lines = re.sub(r"(?m)^[ \t]*(?:#+|[-*+•✓✅](?![-\d])|\d+[.)])\s+", "\n\n", lines)
     return tuple(part for part in sentences(_BOLD.sub("", lines)) if re.search(r"\w", part))
 
 
 def rank_of(sentence: str) -> Rank:
-    """Rank a sentence by its information about the deed."""
+    """Rank a sentence by how much it tells about the deed."""
     if CUE["aside"].match(sentence) or announces(sentence) or sentence.endswith("?"):
         return Rank.ASIDE
     if CUE["contingent"].match(sentence):
@@ -75,7 +75,7 @@ def plain_figure(figure: str) -> str:
 
 
 def conclusion_of(sentence: str) -> str:
-    """Return the conclusion at the end of a sentence; "" without a conclusion."""
+    """Return the conclusion at the end of a sentence, or ""."""
     match = CUE["conclusion"].search(sentence.rstrip(".!"))
     return sentence[match.start() :].lstrip(" ,") if match else ""
 
@@ -86,7 +86,7 @@ def refers_back(sentence: str) -> bool:
 
 
 def claims_of(text: str) -> Iterator[str]:
-    """Yield the states that a text claims, clause by clause, in its own words."""
+    """Yield the clauses of a text that claim a state."""
     for sentence in split_sentences(text):
         is_aside = CUE["aside"].match(sentence) or sentence.endswith("?")
         if not is_aside and CUE["state"].search(sentence):

@@ -1,6 +1,7 @@
 """Build the try of an outcome (deed, result, advice), and group tries with the same deed.
 
-Groups depend on the tries alone, never on their order of arrival.
+Accounts hold tries, and `account/statements.py` makes sentences of the groups. Groups depend on the
+tries alone, not on their order of arrival.
 """
 
 import re
@@ -31,8 +32,8 @@ from skillvault.model.sameness.comparison import group_same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import format_percent
 
-_MAX_CLAIMS = 8  # claims of a reasoning that a try quotes
-_EVIDENCE = 4000  # characters at the end of the evidence that are searched for figures
+_MAX_CLAIMS = 8  # claims of a reasoning in a try
+_EVIDENCE = 4000  # characters at the end of the evidence to search for figures
 _MAX_RESULT = 180  # characters of a summary and a line of evidence together
 _WHEN = re.compile(r"^(?:when|if|whenever)\s+", re.IGNORECASE)
 _BECAUSE = re.compile(r"^(?:because|since|as)\s+", re.IGNORECASE)
@@ -43,8 +44,8 @@ def try_of(
 ) -> Try:
     """Return the try of an outcome, with the conclusions of its evaluation.
 
-    Without `quotes_words` the try says nothing of a person's next words but their status, and has
-    no deed if they judged it: without the words nobody can tell what was wrong with the deed.
+    Without `quotes_words`, the try does not quote a person's next words. If these words judged the
+    run, the try has no deed either, because nobody could tell what was wrong with the deed.
     """
     is_silent = not quotes_words and outcome.result.summary.startswith(NEXT_WORDS)
     if is_silent:
@@ -54,7 +55,7 @@ def try_of(
     deed = "" if is_silent else deed_of(outcome, answer)
     verdict = evaluation if evaluation and evaluation.is_by_model else None
     judgement = verdict if verdict and verdict.judge.name != OFFLINE else None
-    # The claims of a transcript on its way are none of its decision.
+    # A transcript thinks aloud, so it makes no claims.
     all_claims = claims_of(decision.reasoning) if is_note(decision.reasoning) else ()
     claims = tuple(dict.fromkeys(all_claims))[:_MAX_CLAIMS]
     return Try(
@@ -104,7 +105,7 @@ def _advice(outcome: Outcome, verdict: Evaluation | None) -> Iterator[Advice]:
 
 
 def _correction(outcome: Outcome) -> str:
-    """Return the sentence of a person's next words that says what to do; "" without one."""
+    """Return the sentence of a person's next words that says what to do, or ""."""
     result = outcome.result
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""
@@ -126,7 +127,7 @@ def requests_of(outcome: Outcome) -> Iterator[str]:
     for sentence in re.split(r"(?<=[.!;])\s+", words):
         request = CUE["refusal"].sub("", sentence)
         if CUE["undoing"].match(request):
-            continue  # it says what should not have been done
+            continue  # the sentence says what should not have been done
         if len(request.split()) > 2 and rank_of(request) >= Rank.DEED:
             yield request
             return
@@ -149,7 +150,7 @@ def _as_clause(text: str) -> str:
 
 
 def _lower_first(text: str) -> str:
-    """Lower the first letter of a clause, except in a name or an acronym."""
+    """Make the first letter of a clause lower case, except in a name or an acronym."""
     word = text.partition(" ")[0]
     is_plain = word[1:].islower() or word == "A"
     is_fixed = len(split_sentences(text)) > 1 or not is_plain
@@ -164,7 +165,7 @@ def _as_sentence(text: str) -> str:
 
 
 def _result_of(outcome: Outcome, answer: str = "") -> str:
-    """Return the result in one line; "" if only its status is recorded."""
+    """Return the result in one line, or "" if only its status is recorded."""
     words = _result_words(outcome)
     score = outcome.result.score
     if score is None:
@@ -176,7 +177,7 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
 
 
 def _error_of(outcome: Outcome) -> str:
-    """Return the signature of a failure's error; "" without an error."""
+    """Return the signature of a failure's error, or "" without an error."""
     if outcome.result.status != "failure":
         return ""
     cause = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
@@ -186,14 +187,14 @@ def _error_of(outcome: Outcome) -> str:
 
 
 def _result_words(outcome: Outcome) -> str:
-    """Return the summary, followed by the most informative line of evidence."""
+    """Return the summary with the cause of a failure, or the cause or evidence alone."""
     is_failure = outcome.result.status == "failure"
     cause, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
     if cause is None:
         return _one_line(summary or next(_telling_lines(outcome), ""))
-    combined = f"{summary.rstrip('.')}: {_one_line(cause)}"
+    joined_text = f"{summary.rstrip('.')}: {_one_line(cause)}"
     is_different = summary and cause not in summary and summary not in cause
-    return combined if is_different and len(combined) <= _MAX_RESULT else _one_line(cause)
+    return joined_text if is_different and len(joined_text) <= _MAX_RESULT else _one_line(cause)
 
 
 def _summary(outcome: Outcome) -> str:
@@ -247,9 +248,9 @@ def _comparable_deed(attempt: Try) -> str:
     return text
 
 
-@lru_cache(maxsize=8192)  # once for each text: a guide compares all its tries again
+@lru_cache(maxsize=8192)  # because a guide compares all its tries again
 def _deed_form(deed: str, target: str, *, figures: bool) -> Form:
-    """Return the form of a deed without its target, or the short name of a market as SOL-PERP."""
+    """Return the form of a deed without its target, or its ticker (`SOL` of `SOL-PERP`)."""
     text = deed
     ticker = re.split(r"[-/_:]", target)[0]
     names = (target, ticker if ticker.isupper() and len(ticker) > 1 else "")

@@ -1,8 +1,8 @@
-"""Ask the client of the judge in the background: within a budget, and safe against kills.
+"""Let a client (Claude Code or Codex) answer the open questions, in the background.
 
-`ClientCalls` chooses the questions, sends one call after another, and commits the replies. A child
-process holds the lock, and its output goes to files under the git dir. So a kill loses no answer,
-and nobody asks twice.
+`ClientCalls` chooses the questions within a budget, runs the client as a child process, and commits
+the replies. The child holds the lock and writes to files under the git dir, so a killed parent
+loses no answer and nobody asks twice. `judge/client/` has the command lines of the clients.
 """
 
 import os
@@ -44,18 +44,18 @@ from skillvault.vault.spending import Ledger
 if TYPE_CHECKING:
     from skillvault.loop.judging.questions import OpenQuestion
 
-_MAX_CALLS = 50  # calls of one asker at most
-_BATCH_TOKENS = 12_000  # of the questions of one call
+_MAX_CALLS = 50  # calls of one process
+_BATCH_TOKENS = 12_000  # tokens of the questions of one call
 _MAX_QUESTIONS = 20  # questions of one call
-# Calls of a week right after sessions: a first number, and a number for each outcome.
+# Calls that sessions may cause in a week: a base, and a part of a call for each outcome.
 _FIRST_CALLS, _CALLS_PER_OUTCOME, _WEEK = 2, 0.25, timedelta(days=7)
-_CALLS_FOR_ALL_QUESTIONS = 4  # for lessons, verdicts and texts, and one for what may come
-_MAX_ATTEMPTS = 2  # useless replies to a question after which it is not asked again
+_CALLS_FOR_ALL_QUESTIONS = 4  # calls for lessons, verdicts and texts, and a spare one
+_MAX_ATTEMPTS = 2  # a question is not asked again after so many useless replies
 _PRIORITY = 10  # niceness of a child
-_CHECK_SECONDS = 0.05  # between two looks at a child
+_CHECK_SECONDS = 0.05  # seconds between two checks of a child
 _LOGIN_SECONDS = 30.0
-_GRACE_SECONDS = 10.0  # seconds beyond the deadline until another asker kills an abandoned child
-# Variables of a session that surrounds this process; they would mislead the child.
+_GRACE_SECONDS = 10.0  # another process may kill an abandoned child so long after its deadline
+# Variables of a surrounding session, which would mislead the child.
 _SESSION_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR")
 _SESSION_PREFIXES = ("CLAUDE_CODE_SESSION_", "CLAUDE_CODE_MESSAGING_", "SKILLVAULT_")
 _CLIENT_VARIABLES = {
@@ -67,9 +67,10 @@ _CLIENT_VARIABLES = {
 
 
 class ClientCallNote(Struct, frozen=True, kw_only=True):
-    """A running call, noted for the next process in case this one is killed.
+    """A running call, noted for the next process in case this process is killed.
 
-    `keys` maps the name of each question to its key; `folder` is the working folder of the child.
+    `keys` maps the name of each question to its key. `folder` is the working folder of the child.
+    `asker` and `child` are process ids.
     """
 
     call: int
@@ -82,7 +83,7 @@ class ClientCallNote(Struct, frozen=True, kw_only=True):
 
 
 class ClientReport(Struct):
-    """The work of one process; `stopped` is the reason why it asks no more now."""
+    """The work of one process; `stopped` says why it asks no more now, or is ""."""
 
     calls: int = 0
     questions: int = 0
@@ -93,7 +94,7 @@ class ClientReport(Struct):
 
 
 class ClientCalls:
-    """The calls of a vault's client. `clock` gives unix time."""
+    """The calls of a vault's client. `clock` returns Unix time."""
 
     def __init__(
         self, store: Store, queue: QuestionQueue, clock: Callable[[], float] = time.time
@@ -106,7 +107,7 @@ class ClientCalls:
         self._call_folder = self._state_folder / "client"
 
     def batches(self) -> list[tuple[ClientCall, QuestionBatch]]:
-        """Return the next calls as they would be sent, without those that answers cause."""
+        """Return the next calls as they would be sent now; the replies may cause further calls."""
         calls: list[tuple[ClientCall, QuestionBatch]] = []
         remaining = self._unanswered()
         while remaining:
@@ -147,17 +148,17 @@ class ClientCalls:
     # ── choosing questions ───────────────────────────────────────────────────────────
 
     def _unanswered(self) -> "list[OpenQuestion]":
-        """Return the questions that wait and whose replies were not useless too often."""
+        """Return the open questions, without those whose replies were useless too often."""
         failed_items = self._ledger.failed_items(_MAX_ATTEMPTS)
         waiting = self._queue.open_questions()
         return [question for question in waiting if question.matter_key not in failed_items]
 
     def _due_kinds(self, waiting: "Sequence[OpenQuestion]") -> set[bool]:
-        """Return the kinds of questions that are worth calls now: verdicts (True), others (False).
+        """Return the kinds of questions to ask now: verdicts (True), other questions (False).
 
-        Both kinds are due if many questions wait. For a client that is asked after each session,
-        both are due if the week's calls suffice for all. Else a kind is due if a question of it
-        waits for long.
+        A client with `min_questions` gets both kinds if so many questions wait. Another client gets
+        both if enough calls of the week are left. Otherwise a kind is due if one of its questions
+        has waited for `max_wait_days`.
         """
         if self._client.min_questions is None:
             are_all_due = self._spare_calls() >= _CALLS_FOR_ALL_QUESTIONS
@@ -171,30 +172,30 @@ class ClientCalls:
     def _select_after_session(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions of one call right after a session: lessons, and changed guides.
 
-        Without an urgent question, a call must be left for later sessions. A guide's question shows
-        its latest outcomes whole, so the lessons of these outcomes can wait.
+        Without an urgent question, one call must be left for later sessions. Lessons wait if an
+        urgent question shows their outcomes in full.
         """
-        outcomes = frozenset[str]().union(*(q.source_ids for q in waiting if q.is_urgent))
-        least = 1 if any(question.is_urgent for question in waiting) else 2
-        if self._client.min_questions is not None or self._spare_calls() < least:
+        shown = frozenset[str]().union(*(q.source_ids for q in waiting if q.is_urgent))
+        calls = 1 if any(question.is_urgent for question in waiting) else 2
+        if self._client.min_questions is not None or self._spare_calls() < calls:
             return []
         return [
-            q for q in waiting if q.changed_share > 0.0 or (q.is_lesson and q.about not in outcomes)
+            q for q in waiting if q.changed_share > 0.0 or (q.is_lesson and q.about not in shown)
         ]
 
     def _spare_calls(self) -> float:
         """Return the calls that the trusted outcomes of a week allow, less the calls made."""
-        head, start = self._store.head(), self._now() - _WEEK
-        outcomes = [head.outcomes.since(name, start) for name in head.outcomes.domains("local")]
-        worth = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
-        return worth - self._ledger.count_calls(_WEEK.total_seconds())
+        view, start = self._store.head(), self._now() - _WEEK
+        outcomes = [view.outcomes.since(name, start) for name in view.outcomes.domains("local")]
+        allowance = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
+        return allowance - self._ledger.count_calls(_WEEK.total_seconds())
 
     def _select_batch(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions of the next call.
 
-        Verdicts go alone, because other questions show results. If the day's budget is enough for
-        all, texts come last: answers about outcomes change what texts are written from, and no text
-        should be written twice. Otherwise urgent questions come first.
+        Verdicts are asked apart, because other questions show results. If the day's budget is
+        enough for all questions, texts come last: answers about outcomes change the material of a
+        text, and no text should be written twice. Otherwise urgent questions come first.
         """
         if self._fits_budget(waiting):
             waiting = sorted(waiting, key=lambda q: (q.text is not None, q.is_verdict))
@@ -265,7 +266,10 @@ class ClientCalls:
         return self._client.build_call(batch, self._policy.client_model, self._call_folder)
 
     def _ask(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
-        """Send one call, store its replies and return their keys; else UnavailableError."""
+        """Send one call, store its replies and return the keys of its questions.
+
+        Raise UnavailableError if the client cannot be asked.
+        """
         batch = build_batch([question.request for question in chosen])
         tokens = batch.tokens + self._client.call_tokens
         number = self._ledger.reserve(0.0, self._policy, tokens)
@@ -316,7 +320,7 @@ class ClientCalls:
                 (self._call_folder / "stderr").write_text(str(error))
                 return False
         self._write_note(msgspec.structs.replace(note, child=child.pid))
-        with suppress(OSError):  # it may have ended
+        with suppress(OSError):  # the child may have ended
             os.setpriority(os.PRIO_PROCESS, child.pid, _PRIORITY)
         reach("client-started")
         deadline = time.monotonic() + self._policy.client_seconds
@@ -356,11 +360,11 @@ class ClientCalls:
     # ── replies ──────────────────────────────────────────────────────────────────────
 
     def _take_replies(self, report: ClientReport, *, is_late: bool = False) -> None:
-        """Store the replies of the last noted call; UnavailableError without replies."""
+        """Store the replies of the last noted call; raise UnavailableError if it failed."""
         note = self._read_note()
         if note is None:
             return
-        if _is_running(note.child):  # it has the lock, unless somebody removed the file
+        if _is_running(note.child):  # without the lock, if somebody removed the lock file
             raise UnavailableError("another process asks the client")
         reason = ""
         try:
@@ -368,9 +372,9 @@ class ClientCalls:
         except ClientFault as fault:
             if note.asker == os.getpid() or fault.is_answer:
                 reason = self._keep_fault(note, fault, is_late=is_late)
-            else:  # its client may have been killed, too; if not, the next call says the same
+            else:  # a kill may have caused the fault; otherwise the next call has it again
                 self._ledger.record_refusal(note.call)
-        # Only now: until here another asker can do all of it again.
+        # After all is stored: until here another process can repeat everything.
         shutil.rmtree(note.folder, ignore_errors=True)
         shutil.rmtree(self._call_folder)
         if reason:
@@ -399,7 +403,7 @@ class ClientCalls:
             return file.read(MAX_OUTPUT + 1)
 
     def _keep_fault(self, note: ClientCallNote, fault: ClientFault, *, is_late: bool) -> str:
-        """Note a call without an answer, and return the reason."""
+        """Record the failure of a call, and return the reason."""
         seconds = f"{self._policy.client_seconds:g} s (judge.client_seconds)"
         late_reason = f"{CLIENTS[note.client].program} did not answer in {seconds}"
         reason = late_reason if is_late else str(fault)
@@ -413,8 +417,8 @@ class ClientCalls:
     def _commit_replies(self, keys: Sequence[str], report: ClientReport) -> None:
         """Commit the stored replies to open questions."""
         replies: list[AgentReply] = []
-        for key, stored in self._ledger.replies(keys).items():
-            reply = msgspec.json.decode(stored, type=PricedReply)
+        for key, reply_text in self._ledger.replies(keys).items():
+            reply = msgspec.json.decode(reply_text, type=PricedReply)
             replies.append(AgentReply(key, reply.text, reply.spent.tokens, is_last=True))
         if not replies:
             return
@@ -428,7 +432,7 @@ class ClientCalls:
         try:
             now = self._now().replace(microsecond=0)
             self._queue.answer(replies, now=now, on_refusal=refuse)
-        except BadInputError as error:  # others write, and the replies stay
+        except BadInputError as error:  # another process writes; the replies stay stored
             raise UnavailableError(str(error)) from None
         report.answers += len(replies) - (len(report.refused) - refusals)
 
@@ -453,7 +457,10 @@ def _empty_folder() -> Iterator[str]:
 
 
 def _is_running(child: int) -> bool:
-    """Return True if a child runs. It leads a session, unlike a new process with its number."""
+    """Return True if a child runs.
+
+    A child leads its session; another process with the same id hardly ever does.
+    """
     try:
         is_leader = child > 0 and os.getpgid(child) == os.getsid(child) == child
     except ProcessLookupError:

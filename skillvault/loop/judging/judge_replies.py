@@ -1,7 +1,7 @@
-"""Check the replies of a judge: types, choices and ranges, whoever made the judge.
+"""Check the replies of any judge, and turn accepted replies into records and drafts.
 
-A reply is foreign text: secrets and hidden characters are removed, and a reply that cannot be used
-is refused.
+A reply is foreign text: `check_reply` removes secrets and hidden characters, and refuses wrong
+types and values. The steps call it for verdicts and lessons, and `write_draft` for texts.
 """
 
 import math
@@ -36,7 +36,7 @@ _Reply = TypeVar("_Reply", bound=Struct)
 
 
 def check_reply(reply: object, kind: type[_Reply], noun: str) -> _Reply:
-    """Return a reply as a clean record; NoAnswerError says what is wrong."""
+    """Return a reply as a clean record; raise NoAnswerError if it cannot be used."""
     try:
         record = msgspec.convert(redact.redact_value(_builtins(reply)), kind)
     except (msgspec.ValidationError, BadInputError, TypeError) as error:
@@ -54,7 +54,7 @@ class AnswerPlace(NamedTuple):
 
 
 def place_of(outcomes: Sequence[Outcome]) -> AnswerPlace:
-    """Return domain, time and the least trust of the outcomes that an answer is about."""
+    """Return the domain, latest time and least trust of the outcomes that an answer is about."""
     time = max(outcome.occurred_at for outcome in outcomes)
     return AnswerPlace(outcomes[0].domain, time, _least_trust(outcomes))
 
@@ -64,7 +64,7 @@ def _least_trust(records: Iterable[Outcome | Fact | Session]) -> Trust:
 
 
 def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | None = None) -> Answer:
-    """Return an answer as a record of the vault."""
+    """Return the record that stores an answer in the vault."""
     return Answer(
         id=answer.topic.question,
         domain=place.domain,
@@ -80,19 +80,19 @@ def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | Non
 
 
 def with_draft(change: Change, draft: Draft, view: Topics) -> Change:
-    """Return the change that a draft makes, with its note and the answer behind it."""
-    noted = change.with_note(draft.note)
+    """Add the note of a draft to its change, and the answer from which the draft was made."""
+    noted_change = change.with_note(draft.note)
     if draft.record is None or draft.record.id in view.answers:
-        return noted
+        return noted_change
     return replace(
-        noted,
-        writes=(*noted.writes, draft.record),
-        targets=(*noted.targets, Ref("answer", draft.record.id)),
+        noted_change,
+        writes=(*noted_change.writes, draft.record),
+        targets=(*noted_change.targets, Ref("answer", draft.record.id)),
     )
 
 
 def place_of_brief(brief: Brief) -> AnswerPlace:
-    """Return domain, time and trust of the answer that writes a text."""
+    """Return the domain, latest time and least trust of the material of a text."""
     if isinstance(brief, Recurrence):
         time = max(fact.order[0] for fact in brief.facts)
         return AnswerPlace(brief.facts[0].domain, time, _least_trust(brief.facts))
@@ -105,7 +105,7 @@ def place_of_brief(brief: Brief) -> AnswerPlace:
 
 
 def brief_outcomes(brief: Brief) -> Sequence[Outcome]:
-    """Return the outcomes that a text is written from, without those behind facts."""
+    """Return the outcomes in the material of a text; a text of facts or sessions has none."""
     match brief:
         case Findings():
             return brief.account.outcomes
@@ -118,7 +118,7 @@ def brief_outcomes(brief: Brief) -> Sequence[Outcome]:
 
 
 def write_draft(judge: Judge, brief: Brief) -> Draft | None:
-    """Return the text that a judge writes; the offline text, with a note, if it cannot be used."""
+    """Ask a judge for a text; if the reply cannot be used, return the offline text with a note."""
     reply = judge.write(brief)
     try:
         draft = None if reply is None else check_reply(reply, Draft, "text")
@@ -132,11 +132,11 @@ def write_draft(judge: Judge, brief: Brief) -> Draft | None:
 
 
 def _builtins(reply: object) -> object:
-    """Return a reply as plain values; TypeError for a number that JSON lacks."""
+    """Return a reply as plain values; raise TypeError for a number that JSON does not have."""
     values = msgspec.to_builtins(reply)
     if isinstance(values, dict):
-        values.pop("answer", None)  # clean already, and digests are no secrets
+        values.pop("answer", None)  # clean already; its digests would look like secrets
     quality = values.get("quality_score") if isinstance(values, dict) else None
-    if isinstance(quality, float) and math.isnan(quality):  # no range excludes it
+    if isinstance(quality, float) and math.isnan(quality):  # a range check lets it pass
         raise TypeError("quality_score is no number")
     return values

@@ -1,6 +1,7 @@
-"""Build the judge that the policy of a vault names, and answer questions about its record.
+"""Build the judge that the policy of a vault names, and measure how often it was right.
 
-A judge knows neither git nor a vault; it gets a caller, prompts and a function that redacts.
+A judge knows neither git nor a vault, so this module gives it the prompts, the stored answers and a
+function that asks a model. Add a client to `CLIENTS`.
 """
 
 from __future__ import annotations
@@ -40,39 +41,39 @@ def policy_judge(
 ) -> Adviser:
     """Return the judge that the committed policy names.
 
-    `seconds` replaces the policy's deadline for an answer. With `unasked`, the questions of a model
-    are collected there for a batch, and none is sent.
+    `seconds` replaces the policy's deadline for an answer. With `unasked`, the judge collects its
+    questions there for a batch and sends none.
     """
-    head = store.head()
-    policy, distilling = head.policy.judge, head.policy.distill
+    view = store.head()
+    policy, distill_policy = view.policy.judge, view.policy.distill
     if seconds is not None:
         policy = replace(policy, deadline_seconds=seconds)
     if policy.provider == "offline":
         return offline.OfflineJudge()
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
-    texts = head.files.read(paths)
+    texts = view.files.read(paths)
     vault_prompts = {
         paths[path]: content.decode(errors="replace") for path, content in texts.items()
     }
-    prompted = questions.Questions(
+    prompt_questions = questions.Questions(
         policy,
         prompts.Prompts(vault_prompts, redact.redact_value),
-        distilling,
+        distill_policy,
         partial(_calibration_material, store, policy.provider),
     )
     if policy.provider == "agent":
-        return agent.AgentJudge(prompted, partial(_load_answer, store))
+        return agent.AgentJudge(prompt_questions, partial(_load_answer, store))
     if policy.provider == "client":
         model = judge_name(policy)
-        return agent.AgentJudge(prompted, partial(_load_answer, store), "client", model)
+        return agent.AgentJudge(prompt_questions, partial(_load_answer, store), "client", model)
     caller = paid_calls.Caller(store.ledger, policy, unasked=unasked)
     return claude.ClaudeJudge(
-        prompted, caller.ask_claude, caller.forget_reply, partial(_load_answer, store)
+        prompt_questions, caller.ask_claude, caller.forget_reply, partial(_load_answer, store)
     )
 
 
 def judge_name(policy: JudgePolicy) -> str:
-    """Return the model of a judge, or the client whose default model it uses."""
+    """Return the model of a judge, or the name of a client that chooses the model."""
     if policy.provider == "client":
         return policy.client_model or CLIENTS[policy.client].model or policy.client
     return policy.model
@@ -83,21 +84,21 @@ def _load_answer(store: Store, key: str) -> Answer | None:
     return store.staging.answers.get(key)
 
 
-def _calibration_material(store: Store, name: str, domain: str) -> dict[str, Any]:
-    record = calibration_of(store.staging, name, domain)
+def _calibration_material(store: Store, judge_name: str, domain: str) -> dict[str, Any]:
+    record = calibration_of(store.staging, judge_name, domain)
     return record.material if record else {}
 
 
-def calibration_of(head: Topics, name: str, domain: str) -> Calibration | None:
-    """Return the calibration of a judge in a domain; None before the first tested verdict."""
-    evaluations = head.evaluations.latest_tested(name, domain, MAX_VERDICTS)
-    return calibration(evaluations, head.outcomes.get_many(e.id for e in evaluations))
+def calibration_of(view: Topics, judge_name: str, domain: str) -> Calibration | None:
+    """Return the calibration of a judge in a domain, or None before the first tested verdict."""
+    evaluations = view.evaluations.latest_tested(judge_name, domain, MAX_VERDICTS)
+    return calibration(evaluations, view.outcomes.get_many(e.id for e in evaluations))
 
 
 def judge_for_case(judge: Judge, case: Case, provider: str) -> Judge:
-    """Return the judge of an outcome; Claude is not asked if the outcome teaches nothing.
+    """Return the judge of an outcome: no new question for Claude if there is no lesson to learn.
 
-    Earlier answers always count. A verdict stays blind: its question never shows the result.
+    Stored answers always count.
     """
     if provider != "claude" or offline.insight_text(case) is not None:
         return judge
@@ -106,13 +107,13 @@ def judge_for_case(judge: Judge, case: Case, provider: str) -> Judge:
     return judge
 
 
-def accuracy_of(judge: Judge, head: Topics) -> Accuracy | None:
-    """Return the accuracy of this version of a judge; None without tested verdicts."""
-    return accuracy(head.evaluations.agreements(judge.info))
+def accuracy_of(judge: Judge, view: Topics) -> Accuracy | None:
+    """Return the accuracy of this version of a judge, or None without tested verdicts."""
+    return accuracy(view.evaluations.agreements(judge.info))
 
 
 def collecting_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
-    """Return a judge that collects its questions for a batch; None if it needs no batch."""
+    """Return a judge that collects its questions for a batch, or None if it needs no batch."""
     if store.head().policy.judge.provider != "claude":
         return None
     return policy_judge(store, unasked=unasked)
@@ -120,7 +121,7 @@ def collecting_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | 
 
 @contextmanager
 def batch_questions(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
-    """Collect the replies of ended batches before a run; send `unasked` questions after it."""
+    """Collect the replies of ended batches before a run; send the `unasked` questions after it."""
     policy = run.policy.judge
     if policy.provider != "claude":
         yield

@@ -1,6 +1,7 @@
-"""Send requests to a paid judge: stored replies, limits, retries, a deadline, cheaper batches.
+"""Send requests to a paid judge, one at a time (`Caller`) or in cheaper batches (`Batches`).
 
-A reply is paid for only once; a request over a limit waits. `judge/claude/wire.py` knows the SDK.
+Replies are stored, so each is paid for only once. A request over a limit of the policy waits.
+`judges.py` gives the caller to the judge; `judge/claude/wire.py` calls the SDK.
 """
 
 import random
@@ -19,22 +20,22 @@ from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.policy import JudgePolicy
 from skillvault.vault.spending import Ledger
 
-_MAX_TRIES = 3  # times that one request is sent at most
+_MAX_TRIES = 3  # tries of one request
 _FIRST_BACKOFF = 1.0  # seconds before the second try at most; doubled for each further try
 _LONGEST_BACKOFF = 30.0
-_LONGEST_WAIT = 900.0  # seconds of `retry-after` that are believed
-_CIRCUIT_SECONDS = 3600.0  # seconds to the next probe, where money or the key are the trouble
-_TURN_SECONDS = 0.1  # seconds until we ask again for our turn
-_BATCH_SIZE = 10_000  # requests of one batch; the API takes ten times as many
-_BATCH_SHARE = 0.999  # of what is left of the day's dollars, as sums are rounded
+_LONGEST_WAIT = 900.0  # seconds; a longer `retry-after` is not obeyed
+_CIRCUIT_SECONDS = 3600.0  # seconds until the next request if the account or the key is refused
+_TURN_SECONDS = 0.1  # seconds between two attempts to reserve a call
+_BATCH_SIZE = 10_000  # requests of one batch; the API allows ten times as many
+_BATCH_SHARE = 0.999  # share of the day's remaining dollars to spend, because sums are rounded
 _NO_TURN_REASON = "the service does not answer those who asked before"
 
 
 class Caller:
-    """Send requests one at a time, within the limits of a policy.
+    """A sender of single requests, within the limits of a policy.
 
-    With `unasked` it sends none: requests without a stored reply are collected there for a batch.
-    `now` returns seconds from any start.
+    With `unasked`, it sends nothing and collects requests without a stored reply there for a batch.
+    `now` is a monotonic clock in seconds.
     """
 
     def __init__(
@@ -53,13 +54,14 @@ class Caller:
         self._unasked = unasked
 
     def ask_claude(self, request: JudgeRequest) -> PricedReply:
-        """Return the reply to a request, paid for once.
+        """Return the reply to a request, from the store or from the service.
 
-        Raise UnavailableError if there is none now, NoAnswerError if asking again is of no use.
+        Raise UnavailableError if there is no reply now, and NoAnswerError if there will never be
+        one.
         """
-        stored = self._ledger.reply(request.key)
-        if stored is not None:
-            return msgspec.json.decode(stored, type=PricedReply)
+        stored_reply = self._ledger.reply(request.key)
+        if stored_reply is not None:
+            return msgspec.json.decode(stored_reply, type=PricedReply)
         if pending_batches := self._ledger.batch_reason(request.key):
             raise UnavailableError(pending_batches)
         if self._unasked is not None:
@@ -82,7 +84,7 @@ class Caller:
         raise AssertionError("the last try returns or raises")
 
     def forget_reply(self, request: JudgeRequest) -> None:
-        """Drop a useless reply, so that the next call asks again."""
+        """Delete a useless reply from the store, so that the next call asks again."""
         self._ledger.forget_reply(request.key)
 
     def _reserve(self, request: JudgeRequest, deadline: float) -> int:
@@ -97,7 +99,7 @@ class Caller:
     def _pause(
         self, call: int, fault: Fault, deadline: float, number: int, *, is_last: bool
     ) -> float:
-        """Record a fault; return the seconds until the next try, or raise if there is none."""
+        """Record a fault; return the seconds until the next try, or raise if there is no next."""
         reason = str(fault)
         if fault.kind == "bad":
             self._ledger.record_refusal(call)
@@ -118,9 +120,9 @@ class Caller:
 
 
 class Batches:
-    """The batches of a vault, within the limits of a policy; each is answered within a day.
+    """The batches of a vault, within the limits of a policy; the service answers within a day.
 
-    Replies are stored like all paid replies; the next run finds them and asks what follows.
+    Replies are stored like other replies; the next run finds them and may ask further questions.
     """
 
     def __init__(self, ledger: Ledger, policy: JudgePolicy) -> None:
@@ -146,7 +148,7 @@ class Batches:
         return pending_batches
 
     def send(self, requests: Sequence[JudgeRequest]) -> tuple[str, int]:
-        """Send as many requests as the day's dollars allow; return the batch and their number.
+        """Send as many requests as the day's dollars allow; return (batch id, number of requests).
 
         Raise UnavailableError or NoAnswerError if nothing is sent.
         """
@@ -160,7 +162,7 @@ class Batches:
             batch = wire.send_batch(chosen, self._policy)
         except Fault as fault:
             self._ledger.record_failure(call, str(fault), billed=fault.billed)
-            if not fault.billed:  # a billed one may be under way, and is not sent again
+            if not fault.billed:  # a billed batch may have arrived, and must not be sent again
                 self._ledger.record_batch(call, None)
             error = NoAnswerError if fault.kind == "bad" else UnavailableError
             raise error(str(fault)) from None
@@ -168,7 +170,7 @@ class Batches:
         return batch, len(chosen)
 
     def _choose(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
-        """Return the first requests that today's money allows, and their highest cost."""
+        """Return the first requests that the day's dollars allow, and their highest cost."""
         budget = self._ledger.left_usd(self._policy.usd_per_day) * _BATCH_SHARE
         chosen: list[JudgeRequest] = []
         total = 0.0
@@ -186,13 +188,13 @@ class Batches:
         return chosen, total
 
     def _save(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
-        priced = {
+        priced_replies = {
             key: _price_reply(reply, models[key], self._policy, BATCH_RATE)
             for key, reply in replies.items()
             if key in models
         }
-        total = sum((reply.spent for reply in priced.values()), AnswerCost())
-        texts = {key: _encode_reply(reply) for key, reply in priced.items()}
+        total = sum((reply.spent for reply in priced_replies.values()), AnswerCost())
+        texts = {key: _encode_reply(reply) for key, reply in priced_replies.items()}
         self._ledger.record_batch_replies(batch, texts, total)
 
 

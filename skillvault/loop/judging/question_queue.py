@@ -1,6 +1,7 @@
-"""The question queue of a vault: the next questions for an agent, its answers, dropped questions.
+"""The question queue of a vault: hand out questions to agents, and accept their answers.
 
-`questions.py` finds the open questions; the step `answer` applies an answer.
+The commands `ask` and `answer` and `client_calls.py` use `QuestionQueue`. `questions.py` finds the
+open questions; the step `answer` uses the answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,13 +27,17 @@ if TYPE_CHECKING:
     from skillvault.loop.judging.questions import OpenQuestion
     from skillvault.loop.run import Report, Run
 
-DEFAULT_QUESTIONS = 5  # questions of one prompt, if nobody says how many
-_MAX_TRIES = 5  # to commit answers while others write
-_MAX_REPLY_BYTES = 64 * 1024  # bytes of a reply
+DEFAULT_QUESTIONS = 5  # questions of one prompt, if the caller names no number
+_MAX_TRIES = 5  # tries to commit answers while others write
+_MAX_REPLY_BYTES = 64 * 1024
 
 
 class AskedQuestion(Struct, frozen=True, kw_only=True):
-    """A question for an agent: the key for the answer, the text, and the schema of the reply."""
+    """A question for an agent.
+
+    `key` identifies the answer, `prompt` has the instructions and `record` the material, and
+    `schema` describes the reply.
+    """
 
     key: str
     kind: str
@@ -46,7 +51,8 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
 class AgentReply(Struct, frozen=True):
     """The reply to one question, as text, and its tokens if they are known.
 
-    `is_last`: nobody is asked again, so unsupported parts of it are left out.
+    With `is_last` nobody is asked again, so unsupported parts of the reply are left out instead of
+    refused.
     """
 
     key: str
@@ -75,7 +81,7 @@ class QuestionQueue:
     def next_questions(
         self, n: int = DEFAULT_QUESTIONS, *, session: str | None = None, untrusted: bool = False
     ) -> list[AskedQuestion]:
-        """Return the next questions, the best first, up to the limit of the `session`.
+        """Return up to `n` questions, the best first, within the limit of the `session`.
 
         Raise UsageError if the judge is not an agent.
         """
@@ -83,23 +89,23 @@ class QuestionQueue:
         run = self._new_run()
         limit = n
         if session is not None:
-            answered = run.view.answers.count_of_session(session)
-            limit = min(n, run.policy.judge.asks_per_session - answered)
+            answer_count = run.view.answers.count_of_session(session)
+            limit = min(n, run.policy.judge.asks_per_session - answer_count)
         chosen: list[OpenQuestion] = []
         for question in self.open_questions(run, untrusted=untrusted):
-            is_decider = session is not None and session in question.sessions
-            if not is_decider and questions.is_independent(question, chosen):
+            is_involved = session is not None and session in question.sessions
+            if not is_involved and questions.is_independent(question, chosen):
                 chosen.append(question)
         return [_asked_question(question) for question in chosen[: max(limit, 0)]]
 
     def open_questions(
         self, run: "Run | None" = None, *, untrusted: bool = False
     ) -> "list[OpenQuestion]":
-        """Return the questions without an answer that this clone did not drop, best first."""
+        """Return the unanswered questions that this clone did not drop, the best first."""
         file = self._dropped_file()
-        dropped = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
+        keys = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
         waiting = self._open_questions(run or self._new_run(), untrusted=untrusted)
-        return [question for question in waiting if question.matter_key not in dropped]
+        return [question for question in waiting if question.matter_key not in keys]
 
     def answer(
         self,
@@ -109,11 +115,11 @@ class QuestionQueue:
         now: datetime | None = None,
         on_refusal: Callable[[str, str], object] | None = None,
     ) -> "Report | None":
-        """Commit the answers and their effects; None if all were given before.
+        """Commit the answers and their effects; return None if all were given before.
 
-        Without `on_refusal` nothing is committed if an answer is bad, and BadInputError has every
-        reason. With `on_refusal` the good answers are committed, and it gets (key, reason) of each
-        bad one. If two answer one question at once, the second is refused.
+        Without `on_refusal`, one bad answer keeps all from being committed: raise BadInputError
+        with every reason. With `on_refusal`, commit the good answers, and call it with the key and
+        reason of each bad answer. If two agents answer one question at once, refuse the second.
         """
         session = redact.redact_value(session)
         report: Report | None = None
@@ -131,7 +137,7 @@ class QuestionQueue:
             earlier = report.done if report else []
             report = self._commit(list(records.values()), now)
             report.done[:0] = earlier
-            # Another writer may have kept some of them from the branch.
+            # Another writer may have committed an answer to the same question first.
             stored = self._new_run().view.answers.get_many(records)
             lost_keys = [key for key, record in records.items() if stored.get(key) != record]
             if not lost_keys:
@@ -159,7 +165,7 @@ class QuestionQueue:
         return records, reasons
 
     def drop_question(self, key: str) -> None:
-        """Never ask a question again in this clone, and keep the offline text."""
+        """Do not ask a question again in this clone; the offline text stays."""
         waiting = self._open_questions(self._new_run(), untrusted=True)
         if key not in {question.matter_key for question in waiting}:
             raise UsageError(f"{key}: no such question is open; see `skillvault ask`")
@@ -174,10 +180,10 @@ class QuestionQueue:
     def _new_answer(
         self, run: "Run", question: "OpenQuestion | None", reply: AgentReply, session: str | None
     ) -> Answer | None:
-        """Return the new answer; None if the vault has it, BadInputError for a bad answer."""
+        """Return the record of a reply, or None if the vault has it; raise for a bad reply."""
         old_answer = run.view.answers.get(reply.key)
         if old_answer is not None:
-            # `unlike` is stored beside the reply.
+            # The vault adds `unlike` to a reply.
             old_reply = {k: v for k, v in old_answer.reply.items() if k != "unlike"}
             with suppress(BadInputError):
                 if strict_json.load(_without_fence(reply.text)) == old_reply:
@@ -190,9 +196,9 @@ class QuestionQueue:
                 f"session {session} made the decision and may not judge it; leave it to another "
                 "session, or to a helper that knows nothing of it"
             )
-        accepted = _accept_reply(question, reply)
+        accepted_reply = _accept_reply(question, reply)
         author = replace(_agent_of(run).author(), tokens=reply.tokens)
-        answer = question.judge_question.as_answer(accepted, author)
+        answer = question.judge_question.as_answer(accepted_reply, author)
         return judge_replies.answer_record(answer, question.place, session)
 
 
@@ -213,10 +219,10 @@ def _accept_reply(question: "OpenQuestion", reply: AgentReply) -> dict[str, Any]
         )
     candidate = replies.PricedReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
     try:
-        accepted: dict[str, Any] = question.judge_question.accept(candidate, final=reply.is_last)
+        values: dict[str, Any] = question.judge_question.accept(candidate, final=reply.is_last)
     except replies.UnusableError as error:
         raise _refusal(str(error)) from None
-    return accepted
+    return values
 
 
 def _without_fence(text: str) -> str:
@@ -230,20 +236,20 @@ def _refusal(reason: str) -> BadInputError:
 
 
 def _asked_question(question: "OpenQuestion") -> AskedQuestion:
-    sent = question.request
+    request = question.request
     return AskedQuestion(
         key=question.matter_key,
         kind=question.judge_question.topic.kind,
         about=question.about,
         trust=question.place.trust,
-        prompt=sent.system.strip(),
-        record=sent.user,
-        schema=sent.schema,
+        prompt=request.system.strip(),
+        record=request.user,
+        schema=request.schema,
     )
 
 
 def parse_replies(data: bytes) -> list[AgentReply]:
-    """Return the replies of a file with `{"key": …, "reply": {…}}` on each line."""
+    """Parse a file that has `{"key": …, "reply": {…}}` on each line."""
     agent_replies: list[AgentReply] = []
     for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
         if not line.strip():

@@ -1,7 +1,8 @@
-"""Find the open questions for an agent, and the texts that an answer may rewrite.
+"""Find the questions that an agent has not answered yet, and the texts that an answer rewrites.
 
-To change the order of the questions, see the ranks below; a rewritten text keeps what a person
-wrote.
+An agent answers in its own time, so a run cannot wait: `question_queue` hands out these questions
+and a later run uses the replies. To change the order of the questions, see `_RANKS` and the ranks
+above it. To let agents reword another kind of text, add a function `…_texts`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from skillvault.learning.promote import general
 from skillvault.learning.promote import skills as pattern_rules
 from skillvault.learning.refresh import SkillRefresh
 from skillvault.loop.clock import clock
-from skillvault.loop.distill import excerpts_behind, living_skills
+from skillvault.loop.distill import living_skills, session_excerpts
 from skillvault.loop.documents import decide_passage
 from skillvault.loop.evaluate import case_of
 from skillvault.loop.general import compose_general, living_general_patterns
@@ -52,16 +53,19 @@ from skillvault.model.brief import (
 from skillvault.model.change import Change
 from skillvault.model.records import Answer, Evaluation, Outcome, Ref, Skill, stamp
 
-# The order in which questions are asked: what changes most comes first.
+# The order of the questions: the answers that change most come first.
 (
     _SURPRISE, _SEEN_FAILURE, _CONTRAST, _INSIGHT, _GUIDE, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT,
 ) = range(9)  # fmt: skip
 _RANKS = {"contrast": _CONTRAST, "agreement": _AGREEMENT, "strategy": _STRATEGY}
-_URGENT_SHARE = 0.75  # share of a guide's statements that changed since its text was written
+_URGENT_SHARE = 0.75  # a guide is urgent if so many statements changed since its last answer
 
 
 class RewritableText(NamedTuple):
-    """The text of a living skill: its name, its material, and the change for a new draft."""
+    """A skill's text that an answer may replace, with the material for a new draft.
+
+    `compose` returns the change that writes a draft, or None if nothing would change.
+    """
 
     skill: str
     brief: Brief
@@ -71,10 +75,10 @@ class RewritableText(NamedTuple):
 class OpenQuestion(NamedTuple):
     """A question without an answer.
 
-    `about` names a skill or an outcome. `sessions` made the judged decision, so they may not
-    answer. `text` is the text that an answer rewrites, None for an evaluation. `source_ids` names
-    the outcomes behind the text. `changed_share` is the share of its statements with outcomes
-    after the latest answer.
+    `about` is the name of a skill or the id of an outcome. `sessions` took part in the decision, so
+    they may not judge it. `text` is the text that an answer rewrites, or None for an evaluation.
+    `source_ids` has the outcomes from which the text was made. `changed_share` is the share of its
+    statements that rest on outcomes after the latest answer.
     """
 
     judge_question: Question[Any]
@@ -93,7 +97,7 @@ class OpenQuestion(NamedTuple):
 
     @property
     def is_urgent(self) -> bool:
-        """True if the answer changes much: a surprise, a failure that a person saw, a guide."""
+        """True for a surprise, a failure that a person saw, and a guide that changed much."""
         is_guide = self.rank == _GUIDE and self.changed_share >= _URGENT_SHARE
         return self.rank in (_SURPRISE, _SEEN_FAILURE) or is_guide
 
@@ -109,24 +113,26 @@ class OpenQuestion(NamedTuple):
 
     @property
     def matter_key(self) -> str:
-        """The key by which the answer finds this question."""
+        """The key under which the answer is stored."""
         return self.judge_question.topic.question
 
 
 def find_open_questions(
     run: Run, judge: AgentJudge, *, untrusted: bool = False
 ) -> list[OpenQuestion]:
-    """Return the questions about outcomes within the judge's patience, the best first."""
-    recent: dict[str, list[str]] = {}
+    """Return the questions about outcomes of the last `judge.patience` days, by rank.
+
+    Without `untrusted`, leave out questions that quote untrusted records.
+    """
+    recent_ids: dict[str, list[str]] = {}
     for domain in sorted(run.view.outcomes.domains("untrusted")):
         start = _earliest_time(run, domain)
-        # Evaluated outcomes, latest first.
-        if names := run.view.outcomes.since(domain, start, None if untrusted else "local"):
-            recent[domain] = names
+        if ids := run.view.outcomes.since(domain, start, None if untrusted else "local"):
+            recent_ids[domain] = ids
     questions: dict[str, OpenQuestion] = {}
-    for question in _find_questions(run, judge, recent):
-        allowed = untrusted or question.place.trust == "local"
-        if allowed and question.matter_key not in run.view.answers:
+    for question in _find_questions(run, judge, recent_ids):
+        is_allowed = untrusted or question.place.trust == "local"
+        if is_allowed and question.matter_key not in run.view.answers:
             questions.setdefault(question.matter_key, question)
     return sorted(
         questions.values(),
@@ -137,8 +143,8 @@ def find_open_questions(
 def is_independent(question: OpenQuestion, chosen: Sequence[OpenQuestion]) -> bool:
     """Return True if a question may be asked together with the chosen questions.
 
-    The result of a decision would influence its verdict, and the lesson of an outcome changes the
-    texts about it.
+    Two questions must not be about one record. A text shows the results of its outcomes, which
+    would influence a verdict; and the lesson of an outcome would change a text about the outcome.
     """
     return all(
         question.about != peer.about
@@ -149,19 +155,19 @@ def is_independent(question: OpenQuestion, chosen: Sequence[OpenQuestion]) -> bo
 
 
 def _find_questions(
-    run: Run, judge: AgentJudge, recent: Mapping[str, Sequence[str]]
+    run: Run, judge: AgentJudge, recent_ids: Mapping[str, Sequence[str]]
 ) -> Iterator[OpenQuestion]:
     """Yield the questions about the recent outcomes of each domain, answered or not."""
-    for domain, names in recent.items():
-        outcomes = run.view.outcomes.get_many(names)
-        for name, evaluation in run.view.evaluations.get_many(outcomes).items():
-            yield from _outcome_questions(run, judge, outcomes[name], evaluation)
-        for text in texts_about(run, domain, names):
-            if _is_about(text.brief, names):
+    for domain, ids in recent_ids.items():
+        outcomes = run.view.outcomes.get_many(ids)
+        for outcome_id, evaluation in run.view.evaluations.get_many(outcomes).items():
+            yield from _outcome_questions(run, judge, outcomes[outcome_id], evaluation)
+        for text in texts_about(run, domain, ids):
+            if _is_about(text.brief, ids):
                 yield from _text_questions(run, judge, text)
-    names = list(chain.from_iterable(recent.values()))
-    for text in chain(general_texts(run) if names else (), passage_texts(run)):
-        if _is_about(text.brief, names):
+    ids = list(chain.from_iterable(recent_ids.values()))
+    for text in chain(general_texts(run) if ids else (), passage_texts(run)):
+        if _is_about(text.brief, ids):
             yield from _text_questions(run, judge, text)
     for domain in sorted(run.view.sessions.domains_of("untrusted")):
         start = _earliest_time(run, domain)
@@ -170,11 +176,11 @@ def _find_questions(
                 yield from _text_questions(run, judge, text)
 
 
-def _is_about(brief: Brief, outcomes: Sequence[str]) -> bool:
-    """Return False if a text may be about other outcomes and is not about these."""
+def _is_about(brief: Brief, outcome_ids: Sequence[str]) -> bool:
+    """Return False for the text of a recurrence that includes none of the outcomes."""
     if not isinstance(brief, Recurrence):
         return True
-    return not set(_outcomes_of(brief)).isdisjoint(outcomes)
+    return not set(_outcomes_of(brief)).isdisjoint(outcome_ids)
 
 
 def _earliest_time(run: Run, domain: str) -> datetime:
@@ -185,9 +191,9 @@ def _earliest_time(run: Run, domain: str) -> datetime:
 def _outcome_questions(
     run: Run, judge: AgentJudge, outcome: Outcome, evaluation: Evaluation
 ) -> Iterator[OpenQuestion]:
-    """Yield the questions for an insight and for a verdict.
+    """Yield the question for the lesson of an outcome, and the question for its verdict.
 
-    The sessions that made the decision or saw its result are not asked for the verdict.
+    Sessions that made the decision or saw its result may not give the verdict.
     """
     case, verdict = case_of(run, outcome), judge.questions.verdict_question(blind_case(outcome))
     insight = insight_question(judge, case)
@@ -207,7 +213,7 @@ def _outcome_questions(
 
 
 def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | None:
-    """Return the question about the lesson of an outcome; None if it supports no statement."""
+    """Return the question about the lesson of an outcome, or None if it has no lesson."""
     return judge.questions.insight_question(case, judge.answered_verdict(blind_case(case.outcome)))
 
 
@@ -215,23 +221,23 @@ def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterat
     question = None if prompts.lacks_material(text.brief) else text_question(judge, text)
     if question is None:
         return
-    rank, changed = _RANKS.get(question.topic.kind, _TEXT), 0.0
+    rank, share = _RANKS.get(question.topic.kind, _TEXT), 0.0
     if isinstance(text.brief, Findings) and text.brief.kind == "guide":
-        rank, changed = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
+        rank, share = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
     place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
     yield OpenQuestion(
-        question, text.skill, rank, place, text=text, source_ids=outcomes, changed_share=changed
+        question, text.skill, rank, place, text=text, source_ids=outcomes, changed_share=share
     )
 
 
 def _changed_share(run: Run, subject: str, findings: Findings) -> float:
-    """Return the share of statements that rest on outcomes since the latest answer."""
-    answered = [answer.at for answer in run.view.answers.about(subject)]
-    if not answered or not findings.statements:
+    """Return the share (0..1) of statements that rest on outcomes since the latest answer."""
+    answer_times = [answer.at for answer in run.view.answers.about(subject)]
+    if not answer_times or not findings.statements:
         return 1.0
-    new_ids = {o.id for o in findings.account.outcomes if o.occurred_at > max(answered)}
-    changed = [s for s in findings.statements if new_ids & {*s.supporting, *s.against}]
-    return len(changed) / len(findings.statements)
+    new_ids = {o.id for o in findings.account.outcomes if o.occurred_at > max(answer_times)}
+    changed_statements = [s for s in findings.statements if new_ids & {*s.supporting, *s.against}]
+    return len(changed_statements) / len(findings.statements)
 
 
 def _outcomes_of(brief: Brief) -> list[str]:
@@ -241,7 +247,7 @@ def _outcomes_of(brief: Brief) -> list[str]:
 
 
 def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | None:
-    """Return the question for the text of a skill; None if its material supports no text."""
+    """Return the question for the text of a skill, or None if its material supports no text."""
     offline_text = OfflineJudge().write(text.brief)
     return None if offline_text is None else judge.questions.text_question(text.brief, offline_text)
 
@@ -249,18 +255,18 @@ def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | No
 # ── texts that an answer rewrites ────────────────────────────────────────────────────
 
 
-def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
-    """Yield the texts of the accounts with these outcomes, and all texts made of facts."""
-    yield from run.profile.account_texts(run, domain, outcomes)
+def texts_about(run: Run, domain: str, outcome_ids: Sequence[str]) -> Iterator[RewritableText]:
+    """Yield the texts of a domain that are about the outcomes, or that are made of facts."""
+    yield from run.profile.account_texts(run, domain, outcome_ids)
     for material, pattern, skill in living_patterns(run, domain):
         brief = pattern_rules.pattern_brief(pattern, material)
         yield RewritableText(skill.name, brief, partial(compose_pattern, run, pattern))
 
 
-def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
-    """Yield the texts of the accounts with these outcomes, and the strategy."""
+def account_texts(run: Run, domain: str, outcome_ids: Sequence[str]) -> Iterator[RewritableText]:
+    """Yield the guides and warnings about the outcomes, and the strategy of the domain."""
     strategy = filter(None, [run.accounts.strategy_account(domain)])
-    for account in chain(run.accounts.accounts_of(outcomes), strategy):
+    for account in chain(run.accounts.accounts_of(outcome_ids), strategy):
         for findings, existing in run.accounts.find_skills(account):
             if existing.skill is not None and _is_current(findings, existing):
                 task = SkillRefresh(what="refresh", findings=findings, existing=existing)
@@ -270,7 +276,7 @@ def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Re
 
 
 def _is_current(findings: Findings, existing: ExistingSkill) -> bool:
-    """Return True if a skill lives, is managed by skillvault, and has today's counts."""
+    """Return True if a skill is in use, is managed by skillvault, and has the latest counts."""
     skill = existing.skill
     if skill is None or existing.shelf == "archive" or existing.archiver:
         return False
@@ -288,13 +294,13 @@ def general_texts(run: Run) -> Iterator[RewritableText]:
 
 
 def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
-    """Yield the texts of a domain's skills of finished sessions."""
+    """Yield the texts of a domain's skills that were distilled from finished sessions."""
     for name, skill in living_skills(run, domain):
         if skill.origin != "distilled" or skill.status in ("pinned", "retired"):
             continue
         if skill.replaces:
-            continue  # it is the text of the skill that it replaces
-        excerpts = excerpts_behind(run, name)
+            continue  # a next version: its text is the text of the skill that it replaces
+        excerpts = session_excerpts(run, name)
         if skill.kind != "evolved":
             links = run.view.links.by_target([Ref("skill", name)])
             sources = {link.source.id for link in links if link.type == "distilled"}
@@ -307,7 +313,7 @@ def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
 
 
 def passage_texts(run: Run) -> Iterator[RewritableText]:
-    """Yield the passages of documents of which the judge says what they state."""
+    """Yield the passages of documents; the judge says which correction a passage states."""
     for passage in run.view.corrections.passages():
         yield RewritableText(passage.id, Passage(passage), partial(decide_passage, run, passage))
 
@@ -329,7 +335,7 @@ def _reword_session(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft)
 
 
 def answers_behind(run: Run, ref: Ref) -> list[dict[str, Any]]:
-    """Return `[{key, question, by, session, at, reply}]` of the answers behind a record.
+    """Return `[{key, question, by, session, at, reply}]` for each answer that a record rests on.
 
     The record is a skill, a fact, an evaluation or an outcome.
     """
@@ -357,16 +363,16 @@ def _find_answers(run: Run, ref: Ref) -> Iterator[Answer]:
     if ref.kind == "skill":
         commits = run.view.history.commits_changing(ref)
         parts = run.view.history.parts_of(commits[0].sha) if commits else []
-        refs = [end for part in parts for end in (*part.sources, *part.targets)]
-        keys = [end.partition(":")[2] for end in refs if end.startswith("answer:")]
+        refs = [text for part in parts for text in (*part.sources, *part.targets)]
+        keys = [text.partition(":")[2] for text in refs if text.startswith("answer:")]
         yield from run.view.answers.get_many(keys).values()
 
 
-def _answers_about(run: Run, names: Sequence[str]) -> Iterator[Answer]:
-    for outcome in run.view.outcomes.get_many(names).values():
+def _answers_about(run: Run, outcome_ids: Sequence[str]) -> Iterator[Answer]:
+    for outcome in run.view.outcomes.get_many(outcome_ids).values():
         yield from run.view.answers.about(outcome.id)
         if isinstance(run.judge, AgentJudge | ClaudeJudge):
-            # The verdict on a decision may be shared by several outcomes.
+            # Several outcomes may share the verdict on their decision.
             key = run.judge.questions.verdict_question(blind_case(outcome)).topic.question
             subject = prompts.subject_line(*outcome.subject)
             yield from (a for a in run.view.answers.about(subject) if a.id == key)

@@ -131,7 +131,7 @@ class Vault:
     def open(cls, path: Path | str | None = None, judge: Judge | None = None) -> Vault:
         """Open the vault in the folder `path`, by default the nearest at or above this folder.
 
-        NotAVaultError if there is none; the parents of a given `path` are not searched.
+        Raises NotAVaultError if there is none; the parents of a given `path` are not searched.
         """
         root = layout.find_root(Path()) if path is None else layout.named_root(Path(path))
         vault = cls(root, judge)
@@ -260,7 +260,7 @@ class Vault:
         `end` are the keys of a `sessions.closing.Closing`; a `score` gives the status, too. It is
         joined with the recommendation and the outcome of the decision, in whatever order they
         arrive; the strongest observer counts. Without a domain, in a vault with several, it waits
-        in the inbox until the decision is known. UsageError for an empty id.
+        in the inbox until the decision is known. Raises UsageError for an empty id.
         """
         if closing is None:
             closing = closings.make_closing(**end)
@@ -413,7 +413,7 @@ class Vault:
         """Carry out a decision in a `with` block: skills before it, its outcome after it.
 
         `about` are the keys of a `sessions.decision.DecisionSubject`; `k` and `budget` are those of
-        `recommend`. UsageError for an unknown domain whose name resembles a known one.
+        `recommend`. Raises UsageError for an unknown domain whose name resembles a known one.
         """
         subject = decisions.subject_of(domain, task, **about)
         answer = self.recommend(
@@ -435,7 +435,8 @@ class Vault:
         """Ask the judge about a decision: a file like an outcome's, without its result.
 
         If the judge says no, the decision goes through the inbox as a neutral outcome. If no judge
-        can be asked, the answer is yes with a warning. BadInputError if the file is no decision.
+        can be asked, the answer is yes with a warning. Raises BadInputError if the file is no
+        decision.
         """
         with pause_on_disk_errors():
             return advising.judge_decision(self.store, self.shelf, (name, data), now or _clock())
@@ -492,7 +493,7 @@ class Vault:
         return lookup.list_skills(self.store.head(), shelf)
 
     def skill(self, name: str) -> tuple[Skill, str]:
-        """Return (skill, path) from any folder or layer; UsageError if there is none."""
+        """Return (skill, path) from any folder or layer. Raise UsageError if there is none."""
         if (layer_skill := self.shelf.layer_skill(name)) is not None:
             return layer_skill.skill, layer_skill.path
         return lookup.read_skill(self.store, name)
@@ -520,7 +521,7 @@ def _recover_if_free(store: Store) -> None:
 
 
 def _check_accepted(report: Report) -> Report:
-    """Return the report; BadInputError if anything was refused."""
+    """Return the report. Raise BadInputError if anything was refused."""
     for file in report.quarantined:
         raise BadInputError(file.message, code=file.code, line=file.line)
     return report
@@ -599,7 +600,7 @@ def distill(
     """Make a skill of a session, given as a file, a transcript or an id.
 
     It returns (its id, the counts of unknown lines in a transcript by kind, the report).
-    UsageError if there is no such session, BadInputError for a transcript without one.
+    Raises UsageError if there is no such session, BadInputError for a transcript without one.
     """
     setup.check_domains([domain] if domain is not None else [])
     source = session_sources.find_session(vault.store.head(), str(session), domain)
@@ -622,7 +623,7 @@ def retract(
 def undo(
     vault: Vault, text: str, reason: str = "", *, now: datetime | None = None, dry: bool = False
 ) -> Report:
-    """Undo a commit, or a skill's, as a rejection; UsageError if there is nothing to undo."""
+    """Undo a commit, or a skill's, as a rejection. Raise UsageError if there is nothing to undo."""
     return _decide(vault, undoing.undo_changes, text, reason, at=now or _clock(), dry=dry)
 
 
@@ -662,7 +663,7 @@ def page(
 ) -> Page:
     """Return the page of the vault for the last seven days, or `since`; see `inspect.page`.
 
-    UsageError for a domain that the vault does not know.
+    Raises UsageError for a domain that the vault does not know.
     """
     page_end = now or _clock()
     effects = vault.stats(domain=domain)  # brings the uses up to date

@@ -98,7 +98,7 @@ def request_of(words: list[str], payload: bytes) -> bytes:
 
 
 def ask(words: list[str], payload: bytes) -> bytes | None:
-    """Return the answer of the hook server; None if no server answers in time."""
+    """Return the answer of the hook server, or None if no server answers in time."""
     if "--vault" not in words[:-1]:
         return None
     path = socket_path(words[words.index("--vault") + 1])

@@ -140,7 +140,7 @@ def _read_request(connection: socket.socket) -> HookRequest | None:
 
 
 def _peer_of(connection: socket.socket) -> int | None:
-    """Return the user id of the client; None if the system does not know it."""
+    """Return the user id of the client, or None if the system does not know it."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     layout = struct.Struct("3i")

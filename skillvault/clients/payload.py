@@ -45,7 +45,7 @@ class Payload(Struct, frozen=True, kw_only=True):
 
 
 def parse_payload(data: bytes) -> Payload | None:
-    """Parse an event of a session; None for bytes that are not an event."""
+    """Parse an event of a session, or None for bytes that are not an event."""
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -67,7 +67,7 @@ class SetupOptions(Struct, frozen=True, kw_only=True):
 def edits_of(client: str, options: SetupOptions) -> list[FileEdit]:
     """Return the edits of a setup.
 
-    UsageError for a path that is not UTF-8, because a client's settings must be UTF-8.
+    Raises UsageError for a path that is not UTF-8, because a client's settings must be UTF-8.
     """
     for path in filter(None, (options.vault, options.project)):
         if any("\ud800" <= character <= "\udfff" for character in str(path)):

@@ -63,7 +63,7 @@ class Fetcher:
         self._addresses: dict[tuple[str, int], str] = {}
 
     def fetch(self, url: str) -> bytes:
-        """Fetch the bytes at a URL; BadInputError if that fails or is not allowed."""
+        """Fetch the bytes at a URL. Raise BadInputError if that fails or is not allowed."""
         deadline = time.monotonic() + self._seconds
         for _ in range(_MAX_REDIRECTS + 1):
             target = _parse_url(url)
@@ -116,7 +116,7 @@ class Fetcher:
             raise timer.request_error(str(url), error) from None
 
     def _resolve_address(self, url: httpx2.URL) -> str:
-        """Resolve a host once; BadInputError if its address is not allowed."""
+        """Resolve a host once. Raise BadInputError if its address is not allowed."""
         if url.scheme not in ("https", "http"):
             reason = f"{url.scheme or 'no'} is not fetched, only https"
             raise _fetch_error(str(url), reason, "scheme")
@@ -207,7 +207,7 @@ def _is_local_name(host: str) -> bool:
 
 
 def _read_body(answer: httpx2.Response, url: str) -> bytes:
-    """Read the body of an answer; BadInputError for an error status or too many bytes."""
+    """Read the body of an answer. Raise BadInputError for an error status or too many bytes."""
     if answer.status_code != httpx2.codes.OK:
         content = _read_bytes(answer, url, limit=_MAX_ERROR_BYTES)
         message = shorten(content.decode(errors="replace"), 200)
@@ -218,7 +218,7 @@ def _read_body(answer: httpx2.Response, url: str) -> bytes:
 
 
 def _read_bytes(answer: httpx2.Response, url: str, *, limit: int) -> bytes:
-    """Read an answer's bytes; BadInputError for more than `limit`."""
+    """Read an answer's bytes. Raise BadInputError for more than `limit`."""
     content = bytearray()
     for chunk in answer.iter_raw():
         content += chunk
@@ -259,7 +259,7 @@ def _fetch_error(url: str, reason: str, code: str) -> BadInputError:
 
 
 def find_version(source: SkillSource, fetch: Fetch) -> str:
-    """Find the latest version of a skill; BadInputError if the registry flags the skill."""
+    """Find the latest version of a skill. Raise BadInputError if the registry flags the skill."""
     query = urlencode({"ownerHandle": source.owner})
     url = f"{source.url}/api/v1/skills/{quote(source.skill, safe='')}?{query}"
     answer = parse_answer(fetch(url), url, "bad-answer")

@@ -75,8 +75,8 @@ def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> It
     """Yield each outcome of a file as `(label, mapping)`, in the file's order.
 
     A record that cannot be read becomes `(label, BadInputError)`, and reading continues. A file
-    that cannot be read at all raises BadInputError before the first item. UsageError for an unknown
-    format.
+    that cannot be read at all raises BadInputError before the first item. Raises UsageError for an
+    unknown format.
     """
     if format_name not in FORMATS:
         formats = join_items(sorted(FORMATS), last="or")

@@ -236,7 +236,7 @@ def _instruction(path: Path) -> str:
 
 
 def _read_steps(path: Path) -> list[Mapping[str, Any]]:
-    """Read the steps of a trajectory; [] for an unreadable file, because steps are optional."""
+    """Read the steps of a trajectory, or [] for an unreadable file, because steps are optional."""
     if not path.is_file():
         return []
     try:

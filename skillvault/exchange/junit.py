@@ -42,7 +42,7 @@ def read_report(path: Path) -> SuiteReport:
 
 
 def _parse_root(path: Path) -> "Element":
-    """Parse the document; BadInputError for a file that is not a JUnit report."""
+    """Parse the document. Raise BadInputError for a file that is not a JUnit report."""
     name = file_label(path)
     try:
         root: Element = fromstring(source_file.read_bytes(path), forbid_dtd=True)

@@ -54,7 +54,7 @@ def file_label(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file; BadInputError if it is unreadable."""
+    """Read a file. Raise BadInputError if it is unreadable."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -62,7 +62,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read; OSError for any other kind of file, without blocking."""
+    """Open a regular file to read. Raise OSError for any other kind of file, without blocking."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -115,7 +115,7 @@ class Section:
 
     @classmethod
     def of(cls, value: Any, file: str, key: str = "") -> "Section":
-        """Return the value as a section; BadInputError if it is not a mapping."""
+        """Return the value as a section. Raise BadInputError if it is not a mapping."""
         if isinstance(value, Mapping):
             return cls(value, file, key)
         raise _value_error(file, key, "a mapping", value)
@@ -148,7 +148,7 @@ class Section:
         return value
 
     def maybe_number(self, key: str) -> float | None:
-        """Return a member that is a number, None if absent."""
+        """Return a member that is a number, or None if absent."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -164,7 +164,7 @@ class Section:
         return value
 
     def maybe_text(self, key: str) -> str | None:
-        """Return a member that is a text, None if absent."""
+        """Return a member that is a text, or None if absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, str):
             raise self.member_error(key, "text")
@@ -178,7 +178,7 @@ class Section:
         return value
 
     def maybe_time(self, key: str) -> datetime | None:
-        """Return a member that is a time, None if absent; the default time zone is UTC."""
+        """Return a member that is a time, or None if absent; the default time zone is UTC."""
         value = self.maybe_text(key)
         if not value:
             return None
@@ -189,7 +189,7 @@ class Section:
 
 
 def time_of(text: str) -> datetime | None:
-    """Parse an ISO 8601 time as UTC, the default time zone; None for another text."""
+    """Parse an ISO 8601 time as UTC, the default time zone, or None for another text."""
     try:
         time = datetime.fromisoformat(text.strip())
         return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
@@ -216,7 +216,7 @@ def as_path(text: str) -> PurePath:
 
 
 def folder_name(text: str) -> str | None:
-    """Return the name of a folder; None for a root folder or a person's home."""
+    """Return the name of a folder, or None for a root folder or a person's home."""
     path = as_path(text)
     is_home = path.parent.name.lower() in _HOME_FOLDERS and len(path.parts) == _HOME_DEPTH
     return None if is_home else path.name or None

@@ -176,7 +176,7 @@ def _folders_within(tree: SourceTree, folder: str) -> Iterator[str]:
 def _explain_no_skill(
     path: str, within: str, folders: Collection[str], unusable: Mapping[str, str]
 ) -> str | None:
-    """Explain why a SKILL.md does not make a skill; None if it makes one."""
+    """Explain why a SKILL.md does not make a skill, or None if it makes one."""
     if path in unusable:
         return unusable[path]
     folder = posixpath.dirname(path)
@@ -239,7 +239,8 @@ def host_rank(folder: str) -> tuple[bool, bool]:
 def path_outside_host(folder: str) -> tuple[str, ...] | None:
     """Return the path of a skill's folder without the hidden folder of a host and `skills`.
 
-    None for a folder that is not hidden, a section of a document (`PATH#NAME`) and a flat file.
+    Return None for a folder that is not hidden, a section of a document (`PATH#NAME`) and a flat
+    file.
     """
     parts = folder.split("/")
     hidden = next((n for n, part in enumerate(parts) if part.startswith(".")), None)
@@ -255,7 +256,7 @@ def path_without_skills(folder: str) -> tuple[str, ...]:
 
 
 def read_skill_files(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
-    """Read a skill's files by path in its folder; BadInputError for a forbidden path."""
+    """Read a skill's files by path in its folder. Raise BadInputError for a forbidden path."""
     if len(skill.paths) > MAX_FILES:
         message = f"{len(skill.paths)} files; a skill has at most {MAX_FILES}, name a folder in it"
         raise BadInputError(message, code="too-large")
@@ -339,7 +340,10 @@ _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def folder_tree(root: Path) -> SourceTree:
-    """List the files below a folder; BadInputError for more than a source can plausibly hold."""
+    """List the files below a folder.
+
+    Raises BadInputError for more than a source can plausibly hold.
+    """
     states: dict[str, os.stat_result] = {}
     unusable: dict[str, str] = {}
     links: dict[str, str] = {}
@@ -418,7 +422,7 @@ def follow_links(tree: SourceTree) -> SourceTree:
 
 
 def _link_target(link: str, links: Mapping[str, str]) -> str | None:
-    """Return the path that a link leads to; None for a path outside the source or a cycle."""
+    """Return the path that a link leads to, or None for a path outside the source or a cycle."""
     path = link
     for _ in range(_MAX_LINKS):
         part = next((p for p in (*_folders_of(path), path) if p in links), None)
@@ -438,7 +442,7 @@ def _folders_of(path: str) -> list[str]:
 
 
 def _read_unchanged(root: Path, path: str, listed_state: os.stat_result) -> bytes:
-    """Read a file; BadInputError if it changed since it was listed."""
+    """Read a file. Raise BadInputError if it changed since it was listed."""
     try:
         handle = os.open(root / path, _OPEN_FLAGS)
         with os.fdopen(handle, "rb") as file:
@@ -470,8 +474,8 @@ _BAD_ARCHIVE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSEr
 def unpack(archive: bytes) -> dict[str, bytes]:
     """Unpack a zip, tar or tar.gz archive into contents by path.
 
-    BadInputError for an archive that is damaged or too large, or contains anything but files and
-    folders.
+    Raises BadInputError for an archive that is damaged or too large, or contains anything but files
+    and folders.
     """
     members = _zip_members(archive) if archive.startswith(_ZIP_START) else _tar_members(archive)
     files: dict[str, bytes] = {}

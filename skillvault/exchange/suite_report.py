@@ -87,7 +87,7 @@ def task_of(path: Path) -> str | None:
 
 
 def common_value(values: Iterable[str | None]) -> str | None:
-    """Return the value that all texts share; None if they differ."""
+    """Return the value that all texts share, or None if they differ."""
     distinct_values = set(values)
     return distinct_values.pop() if len(distinct_values) == 1 else None
 

@@ -116,7 +116,7 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
 
 
 def _checked_text_of(content: bytes) -> str:
-    """Return a committed file's text; BadInputError if it has merge conflict markers."""
+    """Return a committed file's text. Raise BadInputError if it has merge conflict markers."""
     text = front_matter.text_of(content)
     if conflict := _CONFLICT_MARK.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
@@ -413,7 +413,7 @@ def _external_use(meta: Mapping[str, Any]) -> ExternalUse | None:
 
 
 def _number(value: Any) -> float | None:
-    """Return a number, also one written as text; None for anything else."""
+    """Return a number, also one written as text, or None for anything else."""
     try:
         number = float(value) if isinstance(value, int | float | str) else math.nan
     except ValueError:

@@ -132,7 +132,7 @@ def evidence_lines(outcome: Outcome) -> list[str]:
 
 
 def describe_cause(outcome: Outcome) -> str | None:
-    """Return the cause of the result in a few words; None if the result names no cause."""
+    """Return the cause of the result in a few words, or None if the result names no cause."""
     lines = evidence_lines(outcome)
     candidates = (
         fault_of(outcome),

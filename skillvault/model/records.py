@@ -195,7 +195,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def is_described(self) -> bool:
-        """Return True if the decision is described, False if there is only a result."""
+        """Return True if the decision is described, or False if there is only a result."""
         return bool(self.decision.action)
 
     @property

@@ -53,7 +53,7 @@ class Confirmation:
         self._answered.set()
 
     def wait(self) -> bool:
-        """Return the answer; False if there is none in time."""
+        """Return the answer, or False if there is none in time."""
         return self._answered.wait(IDLE) and self._is_confirmed
 
 
@@ -93,7 +93,7 @@ class WriteSession:
     def decide(self, body: bytes) -> str:
         """Carry out a decision that the terminal confirms, and return what was done.
 
-        UsageError for a form that is no decision, a stale one, or one that nobody confirms.
+        Raises UsageError for a form that is no decision, a stale one, or one that nobody confirms.
         """
         try:
             decision = msgspec.json.decode(body, type=DecisionForm)
@@ -140,7 +140,7 @@ class WriteSession:
     def _edited_lines(self, skill: SkillPage, edited: Skill) -> Sequence[str]:
         """Return the diff of an edited skill, as it would be committed.
 
-        UsageError for a text that no skill can have, or that changes nothing.
+        Raises UsageError for a text that no skill can have, or that changes nothing.
         """
         done = self._vault.curate.put(edited, dry=True).done
         new_texts = [rewrite.body for result in done for rewrite in result.change.rewrites]

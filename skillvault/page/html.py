@@ -252,7 +252,7 @@ def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> by
 
 
 def _lifts(page: Page) -> Markup | None:
-    """Return the chart of the best and worst lifts; None if fewer than three are known."""
+    """Return the chart of the best and worst lifts, or None if fewer than three are known."""
     measured = page.benefit.measured
     if len(measured) > _MAX_LIFTS:
         measured = [*measured[: _MAX_LIFTS // 2], *measured[-_MAX_LIFTS // 2 :]]

@@ -46,7 +46,7 @@ class Closing(Struct, frozen=True, kw_only=True):
 
 
 def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, bytes]:
-    """Return (file name, bytes) for the inbox; UsageError without both status and lesson."""
+    """Return (file name, bytes) for the inbox. Raise UsageError without both status and lesson."""
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the one that its outcome has")
     lesson = closing.lesson.strip()
@@ -89,7 +89,7 @@ def _status_of_score(score: Any) -> Status | None:
 def make_closing(**values: Any) -> Closing:
     """Build the end of a decision from keys of a `Closing` and of a result, such as `score`.
 
-    TypeError for a value of another type, UsageError for an unknown status.
+    Raises TypeError for a value of another type, UsageError for an unknown status.
     """
     for key in _TEXT_KEYS:
         if not isinstance(values.get(key), str | None):
@@ -132,7 +132,7 @@ def files_of_results(
 
 
 def read_closing(format_name: str, path: Path) -> Closing:
-    """Read a test report as the end of a decision; BadInputError for any other file."""
+    """Read a test report as the end of a decision. Raise BadInputError for any other file."""
     _, report = next(read_outcomes(format_name, path))
     if isinstance(report, BadInputError):
         raise report

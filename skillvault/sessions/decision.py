@@ -162,7 +162,7 @@ def carry_out(
 
 
 def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
-    """Return (file name, bytes) of an outcome; BadInputError for values that are not JSON."""
+    """Return (file name, bytes) of an outcome. Raise BadInputError for values that are not JSON."""
     values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
     try:
         text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
@@ -176,7 +176,7 @@ def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
 
 
 def _as_text(value: object) -> str:
-    """Convert a time or a path; TypeError for any other value."""
+    """Convert a time or a path. Raise TypeError for any other value."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, PurePath):

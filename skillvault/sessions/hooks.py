@@ -66,7 +66,7 @@ _INTERRUPTED = BadInputError(
 
 
 def _key_of(event: str, payload: Payload) -> str:
-    """Return the key of an event that is answered only once; "" for any other event."""
+    """Return the key of an event that is answered only once, or "" for any other event."""
     if event == "SessionStart":
         size = _size_of(payload.transcript)  # the size differs from one compaction to the next
         return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
@@ -266,7 +266,7 @@ class Hooks:
     ) -> tuple[str, journal.PromptNote] | None:
         """Return (text for a prompt, note with the recommended skills and rules).
 
-        None if the domain seems misspelled, because its outcomes would be refused.
+        Return None if the domain seems misspelled, because its outcomes would be refused.
         """
         learned = self._select_rules(payload, note.text, history.known_texts)
         budget = self._vault.store.head().policy.recommend.budget
@@ -473,7 +473,7 @@ class Hooks:
             list(self._vault.inbox.drop(files))
 
     def _current_outcome(self, prompt: SessionPrompt) -> dict[str, Any] | None:
-        """Return the outcome of a prompt so far; None if the agent did nothing for it."""
+        """Return the outcome of a prompt so far, or None if the agent did nothing for it."""
         note = prompt.note
         policy = self._vault.store.head().policy.transcripts
         tally = prompts.PromptTally(policy.checks, redact.redact_text)

@@ -236,7 +236,7 @@ def file_stem(session: str) -> str:
 def outcome_of_prompt(
     run: PromptRun, header: Header, options: ImportOptions
 ) -> dict[str, Any] | None:
-    """Return the outcome of a prompt; None if its time is unknown or the agent did nothing."""
+    """Return the outcome of a prompt, or None if its time is unknown or the agent did nothing."""
     ended_at = run.ended_at or run.at
     has_work = run.remarks or run.has_changed or run.checks or run.commands
     if ended_at is None or not run.text.strip() or not has_work:

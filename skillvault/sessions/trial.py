@@ -113,7 +113,7 @@ def find_new_sessions(
 
 
 def _root_of(folder: Path, project: Path | None) -> Path | None:
-    """Return the root of a session's repository; None for a session of another project."""
+    """Return the root of a session's repository, or None for a session of another project."""
     try:
         is_inside = project is None or folder.resolve().is_relative_to(project.resolve())
         return project_of(folder) if folder.is_absolute() and is_inside else None
@@ -197,7 +197,7 @@ def prepare_repository(root: Path) -> None:
 def keep_vault(root: Path, target: Path) -> None:
     """Copy a vault to a new folder, which appears complete or not at all.
 
-    UsageError if the target exists.
+    Raises UsageError if the target exists.
     """
     if os.path.lexists(target):
         raise UsageError(f"{target}: is there already, and is not overwritten; name a new folder")

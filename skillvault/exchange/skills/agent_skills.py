@@ -104,7 +104,7 @@ def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Convert a skill of the vault to the files of its author, with stored keys restored.
 
-    BadInputError if the files are not a skill.
+    Raises BadInputError if the files are not a skill.
     """
     return _replace_author_meta(files, read_author_meta(files))
 
@@ -226,7 +226,7 @@ def from_text(text: Any) -> Any:
 
 
 def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
-    """Turn the name of a skill into a folder name; BadInputError if that is not possible."""
+    """Turn the name of a skill into a folder name. Raise BadInputError if that is not possible."""
     if name := slug_of(str(meta.get("name") or folder)):
         return name
     raise BadInputError(
@@ -423,7 +423,7 @@ def _is_short_form(value: Any, key: str, text: str) -> bool:
 
 
 def _original_key(key: str) -> str | None:
-    """Return the original name of a key stored under an origin; None for another key."""
+    """Return the original name of a key stored under an origin, or None for another key."""
     origin, dot, name = key.partition(".")
     if not dot or origin not in ORIGINS:
         return None

@@ -117,7 +117,7 @@ def _remove_comments(text: str) -> str:
 
 
 def find_pointer(text: str) -> str | None:
-    """Return the line of a page that only points to another one; None for any other page."""
+    """Return the line of a page that only points to another one, or None for any other page."""
     lines = [line.strip("-*> \t") for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
     return lines[0] if lines and all(map(_POINTER.fullmatch, lines)) else None

@@ -96,7 +96,7 @@ def tree_skill(
 
 
 def read_page(tree: SourceTree, path: str) -> bytes:
-    """Read one page; BadInputError if it is too large."""
+    """Read one page. Raise BadInputError if it is too large."""
     if tree.sizes[path] > _MAX_PAGE:
         message = f"more than {_MAX_PAGE // 1024} KiB; split the page"
         raise BadInputError(message, code="too-large")

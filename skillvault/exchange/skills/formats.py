@@ -150,6 +150,6 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
 
 
 def format_of(tree: SourceTree) -> str | None:
-    """Find the format of a tree of files; None if no format recognises the tree."""
+    """Find the format of a tree of files, or None if no format recognises the tree."""
     names = (name for name, format_ in SKILL_FORMATS.items() if format_.recognises(tree))
     return next(names, None)

@@ -144,7 +144,7 @@ def _skill_line(host: RuleHost, skill: OutgoingSkill) -> str:
 
 
 def _page(host: RuleHost, rule_lines: Sequence[str], skills: Sequence[OutgoingSkill]) -> str:
-    """Return the page, or the part of it between the marks; "" if it has no content."""
+    """Return the page, or the part of it between the marks, or "" if it has no content."""
     parts = [_RULES + "".join(rule_lines)] if rule_lines else []
     if skills and host.is_shared:
         parts.append(_SKILLS + "".join(_skill_line(host, skill) for skill in skills))
@@ -210,13 +210,13 @@ def _part_of(host: RuleHost) -> ExportedPart:
 
 
 def _read_block(content: bytes) -> bytes | None:
-    """Return the block of a page, whatever its line ends; None without a block."""
+    """Return the block of a page, whatever its line ends, or None without a block."""
     _, block, _ = managed_block.split_page(front_matter.text_of(content), EXPORT)
     return "\n".join(block.splitlines()).encode() or None
 
 
 def _replace_block(content: bytes, block: bytes | None) -> bytes | None:
-    """Return a page with another block, or without one; None if nothing else is left."""
+    """Return a page with another block, or without one, or None if nothing else is left."""
     page = front_matter.text_of(content)
     bom = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
     managed_block.split_page(page, EXPORT)  # refuses marks that are not one pair

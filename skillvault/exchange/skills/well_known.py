@@ -65,7 +65,10 @@ def fetch_index(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, Bad
 
 
 def fetch_files(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
-    """Fetch the files of a skill, by path; BadInputError if the digest differs from the index."""
+    """Fetch the files of a skill, by path.
+
+    Raises BadInputError if the digest differs from the index.
+    """
     content = fetch(skill.url)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if digest != skill.digest:
@@ -153,7 +156,7 @@ def write_site(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
 
 
 def _pack_skill(skill: OutgoingSkill) -> Mapping[str, bytes]:
-    """Write a skill as the one file that clients fetch; BadInputError if it is too large."""
+    """Write a skill as the one file that clients fetch. Raise BadInputError if it is too large."""
     if len(skill.files) > _MAX_FILES or sum(map(len, skill.files.values())) > _MAX_BYTES:
         reason = f"has more than {_MAX_FILES:,} files or {_MAX_BYTES // 1024**2} MiB"
         raise BadInputError(f"{reason}, which clients refuse", code="too-large")

@@ -265,7 +265,7 @@ def is_read_only(command: str) -> bool:
 
 
 def judge_command(command: str, output: str, code: int | None) -> Check | None:
-    """Judge the run of a command by its exit code; None if that says nothing of the work.
+    """Judge the run of a command by its exit code, or None if that says nothing of the work.
 
     A command that could not start or end has neither passed nor failed.
     """

@@ -53,7 +53,7 @@ class ClaudeCodeLines:
         self._prompt_count = 0
 
     def events_of(self, line: Mapping[str, Any]) -> Iterator[events.Event] | None:
-        """Return the events of a line; None for an unknown kind of line."""
+        """Return the events of a line, or None for an unknown kind of line."""
         kind, message = line.get("type"), line.get("message")
         self._header.note(version=line.get("version"))
         if kind == "queue-operation" and line.get("operation") == "enqueue":
@@ -124,7 +124,7 @@ class ClaudeCodeLines:
             yield self._convert_prompt(line, text, at)
 
     def _added_prompt(self, line: Mapping[str, Any]) -> events.Prompt | None:
-        """Return the words that a person typed while the agent worked; None for other lines."""
+        """Return the words that a person typed while the agent worked, or None for other lines."""
         attachment = line.get("attachment")
         if not isinstance(attachment, Mapping) or attachment.get("type") not in _PROMPT_ATTACHMENTS:
             return None

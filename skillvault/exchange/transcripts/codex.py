@@ -58,7 +58,7 @@ class CodexLines:
         self._prompt_count = 0
 
     def events_of(self, line: Mapping[str, Any]) -> Iterator[events.Event] | None:
-        """Return the events of a line; None for an unknown kind of line."""
+        """Return the events of a line, or None for an unknown kind of line."""
         kind, payload = line.get("type"), line.get("payload")
         if kind not in _LINES | _IGNORED_LINES or not isinstance(payload, Mapping):
             return None
@@ -194,7 +194,7 @@ def _turn_of(payload: Mapping[str, Any]) -> str | None:
 
 
 def _provenance(metadata: object) -> str | None:
-    """Return the source of a message's texts, such as "user" or "harness"; None if unknown."""
+    """Return the source of a message's texts, such as "user" or "harness", or None if unknown."""
     entries = metadata.get("content_item_metadata") if isinstance(metadata, Mapping) else None
     for entry in entries if isinstance(entries, list) else ():
         provenance = entry.get("provenance") if isinstance(entry, Mapping) else None
@@ -265,7 +265,7 @@ def _convert_output(
 
 
 def _parse_mapping(value: object) -> Mapping[str, Any]:
-    """Return a mapping, also from JSON text; {} for anything else."""
+    """Return a mapping, also from JSON text, or {} for anything else."""
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)

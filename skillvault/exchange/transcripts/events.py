@@ -13,9 +13,9 @@ class Prompt(Struct, frozen=True):
 
     `id` is the client's id of the prompt, which hooks get; a copy of the prompt may have another
     id. `message` is the same in each copy. `attended`: a person typed it in an attended session;
-    None if the client does not say. `pasted_parts` are the parts that the client marks as pasted.
-    `is_midway`: it was typed while the agent worked on the prompt before, and belongs to that
-    prompt.
+    Return None if the client does not say. `pasted_parts` are the parts that the client marks as
+    pasted. `is_midway`: it was typed while the agent worked on the prompt before, and belongs to
+    that prompt.
     """
 
     at: datetime | None

@@ -40,7 +40,7 @@ _Value = TypeVar("_Value")
 def session_of(transcript: Transcript, domain: str, redact: _Redact) -> dict[str, Any]:
     """Extract the session of a transcript, at most 256 KiB, with texts redacted by `redact`.
 
-    BadInputError if nothing failed in it.
+    Raises BadInputError if nothing failed in it.
     """
     extract = _Extract(redact)
     for event in transcript:

@@ -223,7 +223,7 @@ class PromptTally:
             run.commits += _COMMIT_LINE.findall(result.text)[:1]
 
     def _judge_check(self, command: str, result: events.ToolResult) -> Check | None:
-        """Judge the run of a check; None for another command."""
+        """Judge the run of a check, or None for another command."""
         tool = checks.find_tool(command, self._patterns)
         if tool is None:
             return None

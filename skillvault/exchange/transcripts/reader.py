@@ -74,7 +74,7 @@ class Transcript:
 
 
 def client_of(path: Path, start: int = 0) -> str | None:
-    """Return the client that wrote a file; None for a file that is not a transcript."""
+    """Return the client that wrote a file, or None for a file that is not a transcript."""
     client = _recognize_client(path, start)
     return client.words.client if client else None
 
@@ -170,7 +170,7 @@ def _parse_line(data: bytes) -> Iterator[dict[str, Any] | str]:
 
 
 def _parse_object(data: bytes) -> dict[str, Any] | None:
-    """Parse a JSON object, in which a lone surrogate becomes U+FFFD; None for anything else."""
+    """Parse a JSON object, in which a lone surrogate becomes U+FFFD, or None for anything else."""
     data = data.removeprefix(_BYTE_ORDER_MARK)
     for text in (data, _repair(data)):
         try:

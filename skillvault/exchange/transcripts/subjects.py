@@ -308,7 +308,7 @@ _SEPARATOR = re.compile(r"[/\\]")
 def target_of(
     task: str, files: Mapping[str, int], *, error: str = "", tool: str = "", action: str = ""
 ) -> str | None:
-    """Return the thing that a prompt is about; None if nothing names it.
+    """Return the thing that a prompt is about, or None if nothing names it.
 
     `files` counts the edits of each file, `error` is the output of a failed check, `tool` the
     check that ran last.

@@ -152,7 +152,7 @@ def _is_unstable(tokens: Sequence[_Token]) -> bool:
 def _differing_spans(
     first: Sequence[_Token], second: Sequence[_Token]
 ) -> tuple[_ValueSpan, _ValueSpan] | None:
-    """Return the only span in which two sentences differ; None for several spans."""
+    """Return the only span in which two sentences differ, or None for several spans."""
     texts = [[t for t in tokens if not t.has_class("articles")] for tokens in (first, second)]
     start = 0
     shorter = min(map(len, texts))

@@ -200,7 +200,7 @@ def _unwrap(lines: Iterable[str]) -> list[str]:
 
 
 def _lines_of(token: "Token") -> slice:
-    """Return the lines of a block; ValueError for a token that does not open a block."""
+    """Return the lines of a block. Raise ValueError for a token that does not open a block."""
     if token.map is None:
         raise ValueError(f"{token.type} opens no block")
     return slice(*token.map)

@@ -30,7 +30,7 @@ _FLOAT = re.compile(
 
 
 def load(text: str, *, as_written: bool = False) -> Any:
-    """Return the one document in `text` as dicts, lists and scalars; None if it is empty.
+    """Return the one document in `text` as dicts, lists and scalars, or None if it is empty.
 
     With `as_written`, a number such as `1.10`, which would be written as 1.1, is text. Raises
     BadInputError (`yaml`, `tag`, `anchor`, `duplicate-key`, `too-deep`, …) with the line.

@@ -60,12 +60,12 @@ def words(text: str) -> frozenset[str]:
 
 
 def similarity(a: str, b: str) -> float:
-    """Return the Jaccard index of the two texts' `words`; 0.0 if both are empty."""
+    """Return the Jaccard index of the two texts' `words`, or 0.0 if both are empty."""
     return jaccard(words(a), words(b))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return the share of common words in all words of both; 0.0 without words."""
+    """Return the share of common words in all words of both, or 0.0 without words."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 

@@ -46,7 +46,7 @@ def identity_of(state: os.stat_result) -> Identity:
 
 
 def digest_of(path: Path) -> str | None:
-    """Return the sha256 of a regular file; None for anything else."""
+    """Return the sha256 of a regular file, or None for anything else."""
     if path.is_symlink() or not path.is_file():
         return None
     try:

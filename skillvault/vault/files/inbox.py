@@ -132,7 +132,7 @@ class Inbox:
         return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
     def read_file(self, name: str) -> arrival.ReceivedFile | None:
-        """Read a waiting file; None if it is gone, BadInputError if it cannot be taken."""
+        """Read a waiting file, or None if it is gone. Raise BadInputError if it cannot be taken."""
         path = self.root / layout.INBOX / name
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -109,8 +109,8 @@ def read_layer_file(
 ) -> ShelfSkill | Problem | ProseFile | None:
     """Read the skill in a file of a layer, or return the problem with the file.
 
-    None if the file has the `known_version`. A link may only lead to a file in the repository of
-    `folder`.
+    Return None if the file has the `known_version`. A link may only lead to a file in the
+    repository of `folder`.
     """
     file = Path(path)
     is_whole = listing.is_skill_file(file.name)
@@ -160,7 +160,7 @@ def _decode_skill(name: str, content: bytes) -> Skill:
 
 
 def skill_bytes(path: Path) -> bytes:
-    """Read a skill's file; BadInputError if it is not a regular file of at most 1 MiB."""
+    """Read a skill's file. Raise BadInputError if it is not a regular file of at most 1 MiB."""
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL_BYTES:
@@ -221,7 +221,7 @@ def _find_entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
 
 
 def _find_package(package: str) -> Path:
-    """Return the folder of a package without an import; BadInputError if there is none."""
+    """Return the folder of a package without an import. Raise BadInputError if there is none."""
     top, *subfolders = package.split(".")
     if not all(part.isidentifier() for part in (top, *subfolders)):
         raise _package_error(package, "no package has such a name")

@@ -73,7 +73,10 @@ def find_root(start: Path) -> Path:
 
 
 def named_root(path: Path) -> Path:
-    """Return the folder of a vault; NotAVaultError for any other folder, even inside a vault."""
+    """Return the folder of a vault.
+
+    Raises NotAVaultError for any other folder, even inside a vault.
+    """
     folder = real_path(path)
     root = vault_above(folder)
     if root == folder:
@@ -90,7 +93,7 @@ def vault_above(folder: Path) -> Path | None:
 
 
 def explain_bare_repository(folder: Path) -> str | None:
-    """Explain that a folder is a bare repository, or its git dir; None for any other folder."""
+    """Explain that a folder is a bare repository, or its git dir, or None for any other folder."""
     if not ((folder / "HEAD").is_file() and (folder / "objects").is_dir()):
         return None
     return (
@@ -168,7 +171,7 @@ def fact_path(fact: records.Fact) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def ref_of(path: str) -> records.Ref | None:
-    """Return the record at a path; None for any other path."""
+    """Return the record at a path, or None for any other path."""
     if path.endswith(_LINKS):
         return None
     if match := _DATED_PATH.match(path):
@@ -229,7 +232,7 @@ def is_skill(path: str) -> bool:
 
 
 def domain_of(path: str) -> str | None:
-    """Return the domain in the path of a record, None for a skill and a session."""
+    """Return the domain in the path of a record, or None for a skill and a session."""
     patterns = (_DATED_PATH, _FACT, _CORRECTION, _ANSWER)
     match = next((match for pattern in patterns if (match := pattern.match(path))), None)
     return match["domain"] if match else None

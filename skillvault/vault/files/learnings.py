@@ -29,7 +29,7 @@ class LearningsFile(NamedTuple):
 
 
 def read_file(root: Path) -> LearningsFile | None:
-    """Read the file; None if it does not exist, BadInputError if it may not be read."""
+    """Read the file, or None if it does not exist. Raise BadInputError if it may not be read."""
     try:
         descriptor = os.open(root / layout.LEARNINGS, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:

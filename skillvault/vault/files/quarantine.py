@@ -231,7 +231,7 @@ class Quarantine:
         return [arrival.make_printable(name) for name in files]
 
     def _check_names(self, names: Sequence[str] | None) -> list[str]:
-        """Return these names, each once; UsageError for a name that is not in quarantine/."""
+        """Return these names, each once. Raise UsageError for a name that is not in quarantine/."""
         if self._folder.is_symlink():
             message = "quarantine/ is a symbolic link and is not followed; remove the files by hand"
             raise UsageError(message)
@@ -338,7 +338,7 @@ def _reason_file(path: Path) -> Path:
 
 
 def _read_reason(path: Path) -> dict[str, object] | None:
-    """Read the reason beside a quarantined file; None if that fails."""
+    """Read the reason beside a quarantined file, or None if that fails."""
     file = _reason_file(path)
     if file.is_symlink() or not file.is_file():
         return None

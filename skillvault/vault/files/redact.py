@@ -167,7 +167,7 @@ def redact_value(value: Any, *, secret: bool = False) -> Any:
     """Remove hidden characters and secrets from mappings, lists and texts.
 
     With `secret`, the value belongs to the name of a secret, so texts and long numbers are
-    replaced. BadInputError if two keys become equal.
+    replaced. Raises BadInputError if two keys become equal.
     """
     if isinstance(value, str):
         is_whole = secret and value and not is_no_value(value)

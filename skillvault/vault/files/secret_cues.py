@@ -301,7 +301,7 @@ def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _C
 
 
 def _read_name(text: str, lowered: str, word_start: int, word: str) -> _Name | None:
-    """Return the name around a word; None if it is not about a secret."""
+    """Return the name around a word, or None if it is not about a secret."""
     text_before, end = text[max(0, word_start - 60) : word_start], word_start + len(word)
     start = word_start - (len(text_before) - len(text_before.rstrip(_NAME_CHARACTERS)))
     is_attached = text_before[-1:].isalpha() and not text[word_start].isupper()
@@ -352,7 +352,7 @@ class _Value(NamedTuple):
 
 
 def _value_of(text: str, match: re.Match[str]) -> _Value | None:
-    """Return the value of a match; None if it is not a value or is a call."""
+    """Return the value of a match, or None if it is not a value or is a call."""
     start, end = _span(match)
     is_quoted = match["quoted"] is not None
     value, next_character = text[start:end], text[end : end + 1]

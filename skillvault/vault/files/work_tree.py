@@ -47,7 +47,7 @@ class WorkTreeView:
         return {path: parsed[key] for path, key in keys.items()}
 
     def read_bytes(self, path: str) -> bytes | None:
-        """Return the bytes of the file at a path; None if there is no file."""
+        """Return the bytes of the file at a path, or None if there is no file."""
         blob = self.contents.get(path)
         return self._read_blobs([blob])[blob] if blob else None
 
@@ -74,7 +74,7 @@ class WorkTreeView:
 
 
 def _decode_text(content: bytes) -> str | None:
-    """Decode a text file; None for other content, such as a picture."""
+    """Decode a text file, or None for other content, such as a picture."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -196,7 +196,10 @@ class Connection(Rows):
             self._is_repeatable = False
 
     def mend(self, error: Exception) -> None:
-        """Rebuild the index after an error; VaultBusyError if another process uses the index."""
+        """Rebuild the index after an error.
+
+        Raises VaultBusyError if another process uses the index.
+        """
         _refuse_busy(self.name, error)
         if self._is_repeatable:
             raise error
@@ -204,7 +207,7 @@ class Connection(Rows):
         self.run_whole(self._heal)
 
     def retry(self, work: Callable[[], _Result]) -> _Result:
-        """Run work on a rebuilt index; DamagedIndexError if it fails again."""
+        """Run work on a rebuilt index. Raise DamagedIndexError if it fails again."""
         try:
             return work()
         except _FAULTS as error:
@@ -406,7 +409,7 @@ def _read_version(database: sqlite3.Connection) -> int:
 
 
 def _read_identity(path: Path) -> tuple[int, int] | None:
-    """Return (device, inode) of a file; None if it does not exist."""
+    """Return (device, inode) of a file, or None if it does not exist."""
     try:
         state = path.stat()
     except OSError:

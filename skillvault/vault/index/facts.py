@@ -250,7 +250,7 @@ class FactTally(Struct, frozen=True, array_like=True):
     against: int
 
     def with_links(self, links: Sequence[FactLink], last_link: int) -> "FactTally | None":
-        """Return the tally with the links of later runs; None if a run is not later."""
+        """Return the tally with the links of later runs, or None if a run is not later."""
         newest_run, counts = self.newest, [self.runs, self.against]
         for link in links:
             if link.run <= newest_run or not link.is_counted:
@@ -273,7 +273,7 @@ class UnitTally(Struct, frozen=True, array_like=True):
     actions: tuple[str, ...]
 
     def with_links(self, links: Sequence[FactLink], session_limit: int) -> "UnitTally | None":
-        """Return the tally with later links; None if it must be counted again.
+        """Return the tally with later links, or None if it must be counted again.
 
         That is if a link is not later, or adds a session, a subject or an action.
         """

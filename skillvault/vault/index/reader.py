@@ -58,7 +58,7 @@ class Rows(ABC):
 
         def find(database: sqlite3.Connection) -> ranking.Hits:
             try:
-                return ranking.find(database, text, limit, filters, texts=nearness is not None)
+                return ranking.find(database, text, limit, filters, by_meaning=nearness is not None)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 raise DamagedRowError(f"the search fails: {error}") from error
 

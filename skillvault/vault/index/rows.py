@@ -70,7 +70,7 @@ class DamagedRowError(sqlite3.DatabaseError):
 
 
 def decode(kind: str, value: bytes) -> Parsed:
-    """Decode the record in a row; DamagedRowError if that fails."""
+    """Decode the record in a row. Raise DamagedRowError if that fails."""
     decoder = _DECODERS.get(kind)
     if decoder is None:
         raise DamagedRowError(f"a row holds a {kind}")
@@ -78,7 +78,7 @@ def decode(kind: str, value: bytes) -> Parsed:
 
 
 def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
-    """Decode a value of the index; DamagedRowError if that fails."""
+    """Decode a value of the index. Raise DamagedRowError if that fails."""
     try:
         return decode(value)
     except (msgspec.MsgspecError, LookupError, TypeError, UnicodeDecodeError, zlib.error) as error:
@@ -86,7 +86,7 @@ def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
 
 
 def encode(value: Parsed) -> bytes | None:
-    """Encode a record; None for a list of links, or if the record would decode differently."""
+    """Encode a record, or None for a list of links, or if the record would decode differently."""
     if isinstance(value, LinkList):  # each link has a row
         return None
     try:
@@ -122,7 +122,7 @@ def is_trusted(path: str, record: Parsed | None, outcomes: Collection[str]) -> b
 
 
 def make_document(path: str, record: Parsed | None) -> Document | None:
-    """Return the searchable document of a record; None for one without text."""
+    """Return the searchable document of a record, or None for one without text."""
     ref = layout.ref_of(path)
     if ref is None or not isinstance(record, records.Skill | records.Fact | records.Evaluation):
         return None
@@ -182,7 +182,7 @@ def link_row(link: records.Link) -> Row:
 
 
 def parse_link(row: Row) -> records.Link:
-    """Parse the link in a row; DamagedRowError if that fails."""
+    """Parse the link in a row. Raise DamagedRowError if that fails."""
     link_id, link_type, source_kind, source, target_kind, target, at, metadata = row
     try:
         return records.Link(

@@ -125,7 +125,7 @@ class Skills(Folder[Skill]):
         return dict(self._reader.rows_matching(query, names))
 
     def read_body(self, name: str, blob: str) -> str:
-        """Return the body of a version of a skill; "" if it cannot be read."""
+        """Return the body of a version of a skill, or "" if it cannot be read."""
         try:
             data = self._reader.blobs([blob])[blob]
         except GitError:  # this repository lacks the version

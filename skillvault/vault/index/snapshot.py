@@ -113,7 +113,7 @@ class Captures(Topic):
 
     @property
     def last_scan(self) -> EvidenceScan | None:
-        """The last scan; None before the first one."""
+        """The last scan, or None before the first one."""
         query = "select name, value from state where name = 'capture'"
         decode = msgspec.msgpack.Decoder(EvidenceScan).decode
         return self._reader.source.decode_values(query, decode).get("capture")
@@ -265,7 +265,7 @@ class Staging(Topics):
 
 
 def evidence_of(view: Topics, ref: Ref) -> SkillEvidence | None:
-    """Return the evidence file of a skill; None if there is none or it cannot be read."""
+    """Return the evidence file of a skill, or None if there is none or it cannot be read."""
     path = view.records.path_of(ref)
     file = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
     content = view.files.read([file]).get(file)

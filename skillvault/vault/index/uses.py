@@ -114,7 +114,7 @@ class Uses(Topic):
         return int(self._reader.value(query, [at, domain, domain]))
 
     def later_end(self, domain: str, end: SumsEnd, count: int) -> SumsEnd | None:
-        """Return the end that is `count` closed decisions later; None if there are fewer."""
+        """Return the end that is `count` closed decisions later, or None if there are fewer."""
         query = f"""select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral'
             and (o.at, o.id) > (?, ?) and {_IS_CLOSED} order by o.at, o.id limit 1 offset ?"""
         rows = self._reader.rows(query, [domain, end.at, end.id, count - 1])

@@ -1,7 +1,8 @@
-"""Compare texts that say the same or the opposite: two texts, or many without comparing all pairs.
+"""Compare texts that may say the same or the opposite, two or many of them.
 
-Texts with different numbers, negations, sides or names never say the same. If these are equal, the
-words are compared; a rare word counts more than a frequent word.
+Many texts are compared without comparing all pairs. Texts with different numbers, negations, sides
+or names never say the same. If these are equal, the words are compared; a rare word counts more
+than a frequent word.
 """
 
 from collections import Counter, defaultdict
@@ -29,7 +30,7 @@ def is_same(a: Form, b: Form) -> bool:
 
 
 def is_opposite(a: Form, b: Form) -> bool:
-    """Return True if one text says the opposite of the other: they differ in one flip.
+    """Return True if one text says the opposite of the other, so they differ in one flip.
 
     A flip is a negation, a side or an order; two flips undo each other. A text with another number
     or name is a different text, not an opposite. So is a text without the denied thing.
@@ -45,9 +46,9 @@ def _affirms(affirming: Form, denying: Form) -> bool:
     """Return True if one text affirms a statement that the other denies."""
     for mark, scope in denying.scopes:
         if mark.kind == "negation":
-            denied = scope & denying.stems
-            affirmed = sum(map(weight, denied & affirming.stems))
-            return affirmed >= SAME_LIKENESS * sum(map(weight, denied))
+            denied_stems = scope & denying.stems
+            affirmed_weight = sum(map(weight, denied_stems & affirming.stems))
+            return affirmed_weight >= SAME_LIKENESS * sum(map(weight, denied_stems))
     return True
 
 
@@ -61,11 +62,13 @@ def likeness(a: Form, b: Form) -> float:
     The larger of the two remainders counts in full, the smaller by half. Negations, sides and order
     are not compared.
     """
-    stems = sum(map(weight, a.stems & b.stems))
-    shared = stems + MARK_WEIGHT * (len(a.numbers & b.numbers) + len(a.names & b.names))
-    first, second = a.weight - stems, b.weight - stems
-    total = shared + max(first, second) + min(first, second) / 2
-    return shared / total if total else 1.0
+    shared_stems = sum(map(weight, a.stems & b.stems))
+    shared_weight = shared_stems + MARK_WEIGHT * (
+        len(a.numbers & b.numbers) + len(a.names & b.names)
+    )
+    first, second = a.weight - shared_stems, b.weight - shared_stems
+    total = shared_weight + max(first, second) + min(first, second) / 2
+    return shared_weight / total if total else 1.0
 
 
 def _is_word_replaced(a: Form, b: Form) -> bool:
@@ -80,7 +83,7 @@ def _is_word_replaced(a: Form, b: Form) -> bool:
 
 
 def _are_spellings(x: str, y: str) -> bool:
-    """Return True for two spellings of a word: the shorter differs in its last letter at most."""
+    """Return True if two words differ at most in the last letter of the shorter word."""
     letters = max(_MIN_COMMON_LETTERS, min(len(x), len(y)) - 1)
     return x[:letters] == y[:letters]
 
@@ -112,29 +115,30 @@ def _differ(a: Form, b: Form) -> bool:
 
 
 def _flips(a: Form, b: Form) -> int:
-    """Count the negations, sides and orders by which one text reverses the other."""
+    """Count the negations, sides and orders in which one text reverses the other."""
     axes = _opposed_axes(a, b)
-    order = not axes and bool(_exchanged_kinds(a, b))
-    return (a.negated != b.negated) + len(axes) + order
+    has_other_order = not axes and bool(_exchanged_kinds(a, b))
+    return (a.negated != b.negated) + len(axes) + has_other_order
 
 
 def _opposed_axes(a: Form, b: Form) -> dict[str, bool]:
-    """Return the shared axes on which two texts take different sides.
+    """Return the axes on which two texts take different sides.
 
     The value of an axis is True if one text reverses the other there. A text that takes a side is a
     different text from one without a side.
     """
     first, second = _sides_by_axis(a), _sides_by_axis(b)
-    contrary = _contrary_axes(a, b)
+    contrary_axes = _contrary_axes(a, b)
     return {
-        axis: binary and (axis in contrary or first[axis, binary].isdisjoint(second[axis, binary]))
+        axis: binary
+        and (axis in contrary_axes or first[axis, binary].isdisjoint(second[axis, binary]))
         for axis, binary in first.keys() & second.keys()
-        if first[axis, binary] != second[axis, binary] or (binary and axis in contrary)
+        if first[axis, binary] != second[axis, binary] or (binary and axis in contrary_axes)
     }
 
 
 def _contrary_axes(a: Form, b: Form) -> set[str]:
-    """Return the axes with a side in one text at the place of its contrary in the other."""
+    """Return the axes on which the texts take contrary sides at the same place."""
     first, second = (
         {(left, side.axis, right) for left, side, right in places if left or right}
         for places in (a.side_places - b.side_places, b.side_places - a.side_places)
@@ -150,7 +154,7 @@ def _sides_by_axis(form: Form) -> dict[tuple[str, bool], set[int]]:
 
 
 def _has_negating_prefix(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return True if a word is a word of the other text with a prefix such as `un`."""
+    """Return True if a word with a prefix such as `un` is in the other text without it."""
     return any(
         f"{prefix}{x}" in second or (x.startswith(prefix) and x[len(prefix) :] in second)
         for x in first
@@ -184,7 +188,7 @@ def _content_keys(form: Form) -> frozenset[str]:
 
 
 class FormIndex:
-    """Forms in the order in which they were added, numbered from 0."""
+    """An index of forms, numbered from 0 in the order in which they were added."""
 
     def __init__(self) -> None:
         self._forms: list[Form] = []
@@ -205,11 +209,13 @@ class FormIndex:
     def candidates(self, form: Form) -> list[int]:
         """Return the numbers of the forms that share enough words, numbers and names."""
         min_weight = SAME_LIKENESS * _total_weight(form)
-        shared: dict[int, int] = defaultdict(int)
+        shared_weights: dict[int, int] = defaultdict(int)
         for key, amount in _key_weights(form):
             for number in self._holders.get(key, ()):
-                shared[number] += amount
-        matches = ((number, amount) for number, amount in shared.items() if amount >= min_weight)
+                shared_weights[number] += amount
+        matches = (
+            (number, amount) for number, amount in shared_weights.items() if amount >= min_weight
+        )
         return sorted(
             number
             for number, amount in matches
@@ -218,7 +224,7 @@ class FormIndex:
 
 
 def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
-    """Yield the keys of a form with their weights; one key stands for all numbers and names."""
+    """Yield (key, weight) for each stem, and for all numbers and names together."""
     for stem in form.stems:
         yield (form.numbers, form.names, stem), weight(stem)
     marks = len(form.numbers) + len(form.names)
@@ -227,35 +233,35 @@ def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
 
 
 def _total_weight(form: Form) -> int:
-    """Return the weight of stems, numbers and names."""
+    """Return the weight of the stems, numbers and names of a form."""
     return form.weight + MARK_WEIGHT * (len(form.numbers) + len(form.names))
 
 
 def lookup_keys(form: Form) -> list[str]:
-    """Return lookup keys: two forms that say the same or the opposite share at least one.
+    """Return keys of which two forms that say the same or the opposite share at least one.
 
     The keys are the heaviest stems, as many as two equal forms cannot both lack. Each key includes
     the numbers and names.
     """
     marks = ",".join([*sorted(form.numbers), "|", *sorted(form.names)])
-    remainder, keys = _total_weight(form), list[str]()
-    min_weight = SAME_LIKENESS * remainder
-    amount = MARK_WEIGHT * (len(form.numbers) + len(form.names))
+    remaining_weight, keys = _total_weight(form), list[str]()
+    min_weight = SAME_LIKENESS * remaining_weight
+    mark_weight = MARK_WEIGHT * (len(form.numbers) + len(form.names))
     stems = sorted(
         ((weight(stem), stem) for stem in form.stems), key=lambda pair: (-pair[0], pair[1])
     )
-    for size, stem in [(amount, "")] * bool(amount or not stems) + stems:
-        if remainder < min_weight:
+    for key_weight, stem in [(mark_weight, "")] * bool(mark_weight or not stems) + stems:
+        if remaining_weight < min_weight:
             break
         keys.append(f"{stem} {marks}")
-        remainder -= size
+        remaining_weight -= key_weight
     return keys
 
 
 def group_same(forms: Sequence[Form]) -> list[list[int]]:
     """Group the positions of forms that say the same, directly or through others.
 
-    Each group is sorted, and the groups by their first position.
+    Each group is sorted, and the groups are sorted by their first position.
     """
     positions_by_form: dict[Form, list[int]] = defaultdict(list)
     for position, form in enumerate(forms):
@@ -264,8 +270,8 @@ def group_same(forms: Sequence[Form]) -> list[list[int]]:
     index, sets = FormIndex(), DisjointSets(len(positions))
     for number, form in enumerate(distinct_forms):
         for candidate in index.candidates(form):
-            is_joined = sets.find_set(number) == sets.find_set(candidate)
-            if not is_joined and is_same(form, distinct_forms[candidate]):
+            are_joined = sets.find_set(number) == sets.find_set(candidate)
+            if not are_joined and is_same(form, distinct_forms[candidate]):
                 sets.union(candidate, number)
         index.add_form(form)
     groups = sets.sets(range(len(positions)))

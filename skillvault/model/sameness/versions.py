@@ -1,7 +1,7 @@
-"""Versions of a statement: texts that differ in the value of one slot, such as a port or an owner.
+"""Recognize versions of a statement: texts that differ in one value, such as a port or an owner.
 
-Statements about other subjects or slots, about single events, and about one of several values are
-not versions. In doubt the answer is no.
+The place of the value is called a slot. Statements about other subjects or slots, about single
+events, and about one of several values are not versions. In doubt the answer is no.
 """
 
 import re
@@ -85,7 +85,7 @@ class _ValueSpan(NamedTuple):
 
     @property
     def tail(self) -> Sequence[_Token]:
-        """The tokens behind the value, up to the end of its phrase."""
+        """The tokens after the value, up to the end of its phrase."""
         if self.value[-1].ends_phrase:
             return ()
         return self.tokens[self.end :]
@@ -97,12 +97,12 @@ class _ValueSpan(NamedTuple):
 
 
 def is_copy(text: str, other_text: str) -> bool:
-    """Return True if two texts differ at most in case, white space and the final stop."""
+    """Return True if two texts differ at most in case, white space and the final full stop."""
     return rule_key(text) == rule_key(other_text)
 
 
 def find_value_change(older: str, newer: str) -> ValueChange | None:
-    """Return the two values in which statements about one slot differ; else None."""
+    """Return the two values if both statements are about one slot, else None."""
     first, second = _read_tokens(older), _read_tokens(newer)
     if not (first and second) or _is_unstable(first) or _is_unstable(second):
         return None
@@ -123,15 +123,18 @@ def _read_tokens(text: str) -> list[_Token]:
     for match in _TOKEN.finditer(text):
         word = match[0].lstrip(_OPENING)
         core = word.rstrip(_CLOSING) or word
-        low = core.lower().replace("’", "'")
-        if low in _WORDS["fillers"]:
+        lower_text = core.lower().replace("’", "'")
+        if lower_text in _WORDS["fillers"]:
             continue
-        key = stem(_POSSESSIVE.sub("", low)) if low[0].isalpha() else low
+        key = stem(_POSSESSIVE.sub("", lower_text)) if lower_text[0].isalpha() else lower_text
         if word.endswith(":"):
-            tokens += [_Token(core, key, low, ends_phrase=False), _Token(":", ":", ":", False)]
+            tokens += [
+                _Token(core, key, lower_text, ends_phrase=False),
+                _Token(":", ":", ":", False),
+            ]
         else:
             is_end = _PHRASE_END.search(word) is not None
-            tokens.append(_Token(core, key, low, ends_phrase=is_end))
+            tokens.append(_Token(core, key, lower_text, ends_phrase=is_end))
     return tokens
 
 
@@ -155,13 +158,16 @@ def _differing_spans(
     """Return the only span in which two sentences differ, or None for several spans."""
     texts = [[t for t in tokens if not t.has_class("articles")] for tokens in (first, second)]
     start = 0
-    shorter = min(map(len, texts))
-    while start < shorter and texts[0][start].key == texts[1][start].key:
+    shorter_length = min(map(len, texts))
+    while start < shorter_length and texts[0][start].key == texts[1][start].key:
         start += 1
-    end = 0
-    while end < shorter - start and texts[0][-1 - end].key == texts[1][-1 - end].key:
-        end += 1
-    regions = [text[start : len(text) - end] for text in texts]
+    common_ending = 0
+    while (
+        common_ending < shorter_length - start
+        and texts[0][-1 - common_ending].key == texts[1][-1 - common_ending].key
+    ):
+        common_ending += 1
+    regions = [text[start : len(text) - common_ending] for text in texts]
     if not all(0 < len(region) <= _MAX_VALUE for region in regions):
         return None
     keys, other_keys = ({token.key for token in region} for region in regions)
@@ -188,7 +194,7 @@ def _is_structural(token: _Token) -> bool:
 
 
 def _are_alike(older: _ValueSpan, newer: _ValueSpan) -> bool:
-    """Return True if two values can be of one slot."""
+    """Return True if two values can belong to the same slot."""
     kinds = [_kind(span) for span in (older, newer)]
     if "mixed" in kinds:
         return False
@@ -198,7 +204,7 @@ def _are_alike(older: _ValueSpan, newer: _ValueSpan) -> bool:
 
 
 def _kind(span: _ValueSpan) -> str:
-    """Classify a value as `name`, `date`, `word`, `mixed`, `figure`, or such as `figure time`."""
+    """Classify a value: `name`, `date`, `word`, `mixed`, `figure` or, with a unit, `figure time`."""
     if span.is_quantity:
         units = [token.low for token in (*span.value, *span.tail[:1]) if token.is_unit]
         return f"figure {vocabulary.UNITS[units[0]][0]}" if units else "figure"
@@ -209,7 +215,7 @@ def _kind(span: _ValueSpan) -> str:
 
 
 def _is_named_slot(span: _ValueSpan) -> bool:
-    """Return True if the text names the slot, as `The package manager of the shop is`."""
+    """Return True if the text names the slot, as in `The package manager of the shop is`."""
     marker = span.tokens[span.start - 1] if span.start else None
     return marker is not None and marker.has_class("copulas")
 
@@ -243,7 +249,7 @@ def _is_employer(span: _ValueSpan, marker: int) -> bool:
 
 
 def _find_marker(span: _ValueSpan) -> tuple[int, int]:
-    """Return the index of the word that introduces a value, and the number of nouns between."""
+    """Return (index of the word that introduces a value, number of nouns between them)."""
     index, nouns = span.start - 1, 0
     while index >= 0 and nouns <= _MAX_NOUNS and not _is_marker(span, index):
         nouns += not span.tokens[index].has_class("articles")
@@ -269,7 +275,7 @@ def _is_content(token: _Token) -> bool:
 
 
 def _ends(span: _ValueSpan) -> bool:
-    """Return True if a phrase ends with the value, or with the noun that its figure counts."""
+    """Return True if a phrase ends with the value, or with the noun that its number counts."""
     tail = span.tail
     is_version = span.start > 1 and span.tokens[span.start - 1].is_name
     if span.is_quantity and not is_version:
@@ -296,7 +302,7 @@ def _has_article(span: _ValueSpan, marker: int, table: str) -> bool:
 
 
 def _is_predicate(span: _ValueSpan, marker: int) -> bool:
-    """Return True for a value after `is`: `The owner of billing is Maria`."""
+    """Return True for a value after `is`, as in `The owner of billing is Maria`."""
     is_one_of_many = any(t.has_class("indefinite") for t in span.tokens) and not span.is_quantity
     if not _ends(span) or is_one_of_many:
         return False
@@ -311,7 +317,7 @@ def _is_predicate(span: _ValueSpan, marker: int) -> bool:
 
 
 def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
-    """Return True for a value after a preposition: `The build runs on the runner Mistral`."""
+    """Return True for a value after a preposition, as in `The build runs on the runner Mistral`."""
     clause = span.tokens[:marker]
     if len(_content(clause)) + any(t.has_class("auxiliaries") for t in clause) < 2 or not _ends(
         span
@@ -341,7 +347,7 @@ def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
 
 
 def _is_object(span: _ValueSpan, marker: int, nouns: int) -> bool:
-    """Return True for an object that exists once: a quantity, a version, a named noun."""
+    """Return True for an object of which there is one: a quantity, a version, a named noun."""
     verb = span.tokens[marker]
     if not verb.is_verb or not (_ends(span) or span.tail):
         return False
@@ -358,7 +364,7 @@ def _is_object(span: _ValueSpan, marker: int, nouns: int) -> bool:
 
 
 def _is_value_first(span: _ValueSpan) -> bool:
-    """Return True for `Maria is the owner of X`, `Maria owns X`, `Two approvals are needed`."""
+    """Return True for a value at the start, as in `Maria owns X` or `Two approvals are needed`."""
     if not span.tail:
         return False
     first, *others = span.tail
@@ -378,7 +384,7 @@ def _is_value_first(span: _ValueSpan) -> bool:
 def _reworded_figure(
     older: str, newer: str, first: Sequence[_Token], second: Sequence[_Token]
 ) -> ValueChange | None:
-    """Return the two figures of statements that differ only in figures and wording."""
+    """Return the two numbers if the statements differ only in a number and in wording."""
     spans = [_last_figure(tokens) for tokens in (first, second)]
     if spans[0] is None or spans[1] is None or _kind(spans[0]) != _kind(spans[1]):
         return None
@@ -392,8 +398,8 @@ def _reworded_figure(
 
 
 def _last_figure(tokens: Sequence[_Token]) -> _ValueSpan | None:
-    figures = [span for span, token in enumerate(tokens) if token.is_figure]
-    if len(figures) != 1 or figures[0] < 2:
+    figure_indexes = [index for index, token in enumerate(tokens) if token.is_figure]
+    if len(figure_indexes) != 1 or figure_indexes[0] < 2:
         return None
-    span = _ValueSpan(tokens, figures[0], figures[0] + 1)
-    return span if all(token.is_unit for token in span.tail) else None
+    index = _ValueSpan(tokens, figure_indexes[0], figure_indexes[0] + 1)
+    return index if all(token.is_unit for token in index.tail) else None

@@ -1,7 +1,6 @@
 """The records of a vault as frozen values, without I/O, clock or randomness.
 
-Unknown keys of an outcome are kept in `extra`. `intake` makes records from foreign data, `codec`
-writes them as text.
+Unknown keys of an outcome are kept in `extra`. `intake` makes records from foreign data.
 """
 
 import hashlib
@@ -127,7 +126,7 @@ class Result(Struct, frozen=True, kw_only=True):
 class Lesson(Struct, frozen=True, kw_only=True):
     """A lesson that the agent states after the result. At least `do` or `when` is set.
 
-    `observed` is True if the agent says that it saw this happen, or None if it does not say.
+    `observed` is None if the agent does not say whether it saw this happen.
     """
 
     when: str = ""
@@ -154,10 +153,7 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """A decision and its result.
-
-    `id` and `received` (a sha256) derive from the record as it arrived.
-    """
+    """A decision and its result. `id` and `received` (a sha256) derive from the arrived record."""
 
     id: str
     event_id: Text | None = None
@@ -223,13 +219,11 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     def contains_quote(self, quote: str) -> bool:
         """Return True if a quote occurs word for word in reasoning, report, result or context."""
-        folded_quote = " ".join(quote.split())
+        phrase = " ".join(quote.split())
         decision, result = self.decision, self.result
         sources = [decision.reasoning, decision.report, result.summary, result.evidence]
         sources += [str(value) for value in self.context.values() if value is not None]
-        return bool(folded_quote) and any(
-            folded_quote in " ".join(text.split()) for text in sources
-        )
+        return bool(phrase) and any(phrase in " ".join(text.split()) for text in sources)
 
     @property
     def ungraded_failure(self) -> bool:
@@ -362,8 +356,7 @@ def question_key(kind: str, subject: str, material: str) -> str:
 class ShownSkill(Struct, frozen=True, kw_only=True):
     """A skill that was shown for a decision, with its version and relevance.
 
-    `handle` is the short name that it had in that answer. `how` is whole, part (an excerpt) or
-    named.
+    `handle` is its short name in that answer. `how` is whole, part (an excerpt) or named.
     """
 
     skill: Text
@@ -537,10 +530,7 @@ class MissedEvidence(Struct, frozen=True):
 
 
 class ExternalUse(Struct, frozen=True):
-    """The uses of a skill that another tool counted.
-
-    The rate is a fraction, or None if unknown.
-    """
+    """The uses of a skill that another tool counted. The rate is a fraction, or None."""
 
     times_applied: int
     success_rate: float | None = None
@@ -576,10 +566,7 @@ class Skill(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path in a vault that follows from the status.
-
-        `Vault.skill` knows the path of any archived skill.
-        """
+        """The path that follows from the status; `Vault.skill` knows that of an archived skill."""
         shelf = {"proposed": "proposed", "retired": "archive"}.get(self.status, "skills")
         return f"{shelf}/{self.name}/SKILL.md"
 

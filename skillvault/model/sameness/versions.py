@@ -204,7 +204,7 @@ def _are_alike(older: _ValueSpan, newer: _ValueSpan) -> bool:
 
 
 def _kind(span: _ValueSpan) -> str:
-    """Classify a value: `name`, `date`, `word`, `mixed`, `figure` or, with a unit, `figure time`."""
+    """Return `name`, `date`, `word`, `mixed` or `figure`, or with a unit `figure time`."""
     if span.is_quantity:
         units = [token.low for token in (*span.value, *span.tail[:1]) if token.is_unit]
         return f"figure {vocabulary.UNITS[units[0]][0]}" if units else "figure"

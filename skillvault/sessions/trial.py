@@ -76,7 +76,7 @@ def find_transcripts(folder: Path | None = None) -> list[TranscriptFolder]:
 
 
 class NewSessions(Struct, frozen=True):
-    """The transcripts of a client that a vault is to read into a domain, and their sessions."""
+    """The transcripts of a client that should be read into a domain, and their sessions."""
 
     client: str
     domain: str
@@ -89,8 +89,7 @@ def find_new_sessions(
 ) -> list[NewSessions]:
     """Find the sessions of the projects from which a vault has no session yet.
 
-    `domain_in` returns the domain of a folder. Only sessions in the folder `project` count, if it
-    is not None.
+    `domain_in` returns the domain of a folder. With `project`, only sessions in that folder count.
     """
     groups: dict[tuple[str, str], dict[Path, str]] = {}
     is_known: dict[Path, bool] = {}
@@ -131,7 +130,7 @@ def _newest_first(client: str, folder: Path, paths: Iterable[Path]) -> Transcrip
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Create a private folder, and remove it at the end or at a signal."""
+    """Create a private folder, and remove it at the end of the block or at a signal."""
     _remove_leftovers()
     old_handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     for number, handler in old_handlers.items():
@@ -248,7 +247,7 @@ class InstructionFiles(Struct, dict=True):
 
 
 def _read_header(path: Path) -> Header:
-    """Return the header of a transcript as far as the line that names the session's folder."""
+    """Read the header of a transcript up to the line that names the session's folder."""
     try:
         transcript = Transcript(path)
         for _ in transcript:

@@ -1,7 +1,7 @@
 """Read and write skill folders of the Agent Skills specification: a SKILL.md and its files.
 
 In the vault a file keeps every byte except reserved keys. A key that is not in the specification,
-or that only the vault may set, moves to `metadata` with a prefix of its origin, such as
+or that only the vault may set, moves to `metadata` with a prefix for its origin, such as
 `agent-skills.`. A nested value, and a key or text with `---`, becomes JSON text. The author's front
 matter is stored whole if these keys are not enough to restore it.
 """
@@ -46,7 +46,7 @@ _ESCAPED_DELIMITER = "\\u002d" * len(_DELIMITER)
 
 
 class SkillFolder(Struct, frozen=True):
-    """A skill, and its files by their path in its folder, SKILL.md included."""
+    """A skill, and its files by their path in its folder, including SKILL.md."""
 
     skill: Skill
     files: Mapping[str, bytes]
@@ -55,9 +55,9 @@ class SkillFolder(Struct, frozen=True):
 def read_skill(
     files: Mapping[str, bytes], folder: str, origin: str = ORIGIN
 ) -> SkillFolder | Problem:
-    """Convert a skill to a proposal of the vault, or return the problem that prevents this.
+    """Convert a skill to a proposal for the vault, or return the problem that prevents this.
 
-    `files` holds the skill's files by path. The name of the `folder` is the default name of the
+    `files` has the skill's files by path. The name of the `folder` is the default name of the
     skill. Keys that the vault does not read are stored under `origin`, one of `ORIGINS`.
     """
     source = next((path for path in (FILE, "skill.md") if path in files), None)
@@ -87,7 +87,7 @@ def is_pointer(content: bytes) -> bool:
 
 
 def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
-    """Return an author's file with front matter of the vault, from which it can be restored."""
+    """Return an author's file with the vault's front matter, from which it can be restored."""
     new_content = front_matter.with_mapping(content, vault_meta)
     if write_skill({FILE: new_content})[FILE] == content:
         return new_content
@@ -102,7 +102,7 @@ def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
 
 
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Convert a skill of the vault to the files of its author, with stored keys restored.
+    """Convert a skill of the vault to its author's files, with stored keys restored.
 
     Raises BadInputError if the files are not a skill.
     """
@@ -110,7 +110,7 @@ def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
-    """Convert a skill of a vault to its author's files, with its exported name and description.
+    """Convert a skill of a vault to its author's files, with the exported name and description.
 
     If the author's front matter is not valid YAML, the files are valid ones instead.
     """
@@ -128,26 +128,28 @@ def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
 
 
 def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
-    """Convert a skill of a vault to valid files, with its exported name and description.
+    """Convert a skill of a vault to valid files, with the exported name and description.
 
-    Keys of its author that are not in the specification stay in `metadata`. Raise BadInputError if
+    The author's keys that are not in the specification stay in `metadata`. Raises BadInputError if
     the files are not a skill.
     """
     files = skill.files
     author_meta = read_author_meta(files)
-    top, stored_texts = _split_keys(author_meta, skill.name)
-    if top.get("description") != skill.description:
+    top_values, stored_texts = _split_keys(author_meta, skill.name)
+    if top_values.get("description") != skill.description:
         stored_texts.setdefault(f"{ORIGIN}.description", as_text(author_meta.get("description")))
-        top["description"] = skill.description
-    other_values = {key: value for key, value in author_meta.items() if key not in top}
+        top_values["description"] = skill.description
+    other_values = {key: value for key, value in author_meta.items() if key not in top_values}
     metadata = _metadata_of(author_meta)
-    doubles = _double_values(author_meta)
+    double_values = _double_values(author_meta)
     metadata = {
-        key: _vault_text(key, value) if isinstance(value, list) and stored_key in doubles else value
+        key: _vault_text(key, value)
+        if isinstance(value, list) and stored_key in double_values
+        else value
         for key, value in metadata.items()
-        if (stored_key := _inner_key(ORIGIN, key)) not in doubles or _is_readable(key, value)
+        if (stored_key := _inner_key(ORIGIN, key)) not in double_values or _is_readable(key, value)
     }
-    stored_texts |= doubles
+    stored_texts |= double_values
     metadata = {**metadata, **_vault_values(other_values, metadata), **stored_texts}
     metadata = {
         f"{ORIGIN}.{as_text(_METADATA_PREFIX + k)}" if _DELIMITER in k or _needs_flow(v) else k: (
@@ -155,23 +157,27 @@ def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
         )
         for k, v in metadata.items()
     }
-    return _replace_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
+    return _replace_front_matter(
+        files, {**top_values, **({"metadata": metadata} if metadata else {})}
+    )
 
 
 def _needs_flow(value: Any) -> bool:
-    """Return True if only flow style can express a value, such as `[]`."""
+    """Return True if a value such as `[]` can only be written in flow style."""
     return not strict_yaml.is_block(strict_yaml.dump({"value": value}))
 
 
 def _replace_author_meta(
     files: Mapping[str, bytes], author_meta: Mapping[str, Any]
 ) -> dict[str, bytes]:
-    """Replace the front matter by the author's, with later changes of single keys."""
+    """Replace the front matter with the author's, including later changes of single keys."""
     content = front_matter.text_of(files[FILE]).encode()
     meta, _ = front_matter.read_foreign(content.decode())
-    published = _metadata_of(meta).get(_PUBLISHED_KEY)
-    if isinstance(published, str):
-        content = front_matter.with_yaml(content, published.replace(_ESCAPED_DELIMITER, _DELIMITER))
+    published_front = _metadata_of(meta).get(_PUBLISHED_KEY)
+    if isinstance(published_front, str):
+        content = front_matter.with_yaml(
+            content, published_front.replace(_ESCAPED_DELIMITER, _DELIMITER)
+        )
         written_meta, _ = front_matter.read_document(content.decode(), as_written=True)
         values = {key: value for key, value in author_meta.items() if key in written_meta}
         values |= {key: value for key, value in author_meta.items() if key != "name"}
@@ -211,14 +217,14 @@ def _replace_front_matter(
 
 
 def as_text(value: Any) -> str:
-    """Encode a value as one text of `metadata`: a plain text unchanged, other values as JSON."""
+    """Encode a value as a text for `metadata`. Plain text is unchanged, other values are JSON."""
     if isinstance(value, str) and not _is_json(value) and _DELIMITER not in value:
         return value
     return json.dumps(value, ensure_ascii=False).replace(_DELIMITER, _ESCAPED_DELIMITER)
 
 
 def from_text(text: Any) -> Any:
-    """Decode a text of `metadata`; the inverse of `as_text`."""
+    """Decode a text that `as_text` encoded."""
     return json.loads(text) if isinstance(text, str) and _is_json(text) else text
 
 
@@ -226,7 +232,7 @@ def from_text(text: Any) -> Any:
 
 
 def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
-    """Turn the name of a skill into a folder name. Raise BadInputError if that is not possible."""
+    """Return a folder name for a skill. Raise BadInputError if its name gives none."""
     if name := slug_of(str(meta.get("name") or folder)):
         return name
     raise BadInputError(
@@ -243,7 +249,7 @@ def slug_of(name: str) -> str:
 
 
 def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
-    """Convert an author's front matter to that of a proposal in the vault."""
+    """Convert an author's front matter to the front matter of a proposal."""
     top_values, stored_texts = _split_keys(meta, name, origin)
     metadata = _import_metadata(meta, origin)
     status = {"status": "proposed", "origin": "installed"}
@@ -256,7 +262,7 @@ def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, A
 def _split_keys(
     meta: Mapping[str, Any], name: str, origin: str = ORIGIN
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Split an author's keys into top-level values and texts to store in `metadata`."""
+    """Split an author's keys into top-level values, and texts to store in `metadata`."""
     top_values, stored_texts = dict[str, Any](), dict[str, str]()
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
@@ -271,7 +277,7 @@ def _split_keys(
 
 
 def _vault_values(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Return values for the vault's keys of `metadata`, from top-level keys of other tools."""
+    """Return values for the vault's keys in `metadata`, from top-level keys of other tools."""
     return {
         vault_key: _vault_text(vault_key, meta[key])
         for key, vault_key in _VAULT_KEYS.items()
@@ -293,7 +299,7 @@ def _fit_value(key: str, value: Any) -> Any:
 
 
 def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """Convert a skill's `metadata` to the vault's form."""
+    """Convert an author's `metadata` to the vault's."""
     metadata: dict[str, Any] = {**_double_values(meta, origin)}
     for key, value in _metadata_of(meta).items():
         if key in _WORD_LIST_KEYS and isinstance(value, list):
@@ -307,7 +313,7 @@ def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def _double_values(meta: Mapping[str, Any], origin: str = ORIGIN) -> dict[str, str]:
-    """Return the values in `metadata` of keys that the author also wrote at the top."""
+    """Return the values in `metadata` of keys that are also at the top level."""
     keys = {vault_key for key, vault_key in _VAULT_KEYS.items() if key in meta}
     return {
         _inner_key(origin, key): as_text(value)
@@ -329,7 +335,7 @@ def _vault_text(key: str, value: Any) -> str:
 
 
 def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata of a skill; a value that is not a mapping gets the key `metadata`."""
+    """Return the metadata of a skill. Anything but a mapping gets the key `metadata`."""
     metadata = meta.get("metadata")
     if metadata is None:
         return {}
@@ -390,20 +396,24 @@ def _build_skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
 def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Move the keys that are stored in `metadata` back to their places.
 
-    If the file has a newer value for such a key, the newer value wins.
+    If the file has a newer value for such a key, the newer value is used.
     """
     stored_metadata = _metadata_of(meta)
     metadata = {key: value for key, value in stored_metadata.items() if not _original_key(key)}
     top_values = {key: value for key, value in meta.items() if key != "metadata"}
-    stored = [(name, key) for key in stored_metadata if (name := _original_key(key)) is not None]
+    stored_names = [
+        (name, key) for key in stored_metadata if (name := _original_key(key)) is not None
+    ]
     # Those of `metadata` come last: a vault's own value there is of a key at the top.
-    for name, key in sorted(stored, key=lambda pair: pair[0].startswith(_METADATA_PREFIX)):
+    for name, key in sorted(stored_names, key=lambda pair: pair[0].startswith(_METADATA_PREFIX)):
         value = stored_metadata[key]
         if name.startswith(_METADATA_PREFIX):
-            inner = name.removeprefix(_METADATA_PREFIX)
-            is_vault_value = inner in _VAULT_KEYS.values() and _is_readable(inner, from_text(value))
-            vault_value = stored_metadata.get(inner) if is_vault_value else None
-            metadata[inner] = _latest_value(inner, from_text(value), vault_value)
+            inner_key = name.removeprefix(_METADATA_PREFIX)
+            is_vault_value = inner_key in _VAULT_KEYS.values() and _is_readable(
+                inner_key, from_text(value)
+            )
+            vault_value = stored_metadata.get(inner_key) if is_vault_value else None
+            metadata[inner_key] = _latest_value(inner_key, from_text(value), vault_value)
         elif name == "name" or name not in meta or _is_short_form(meta[name], name, value):
             vault_key = _VAULT_KEYS.get(name, "")
             inner_value = stored_metadata.get(_inner_key(key.partition(".")[0], vault_key))
@@ -414,16 +424,16 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_short_form(value: Any, key: str, text: str) -> bool:
-    """Return True if the vault or an export made a valid value from the stored value."""
+    """Return True if a value is the stored text, made valid by the vault or an export."""
     author_value = from_text(text)
     if key != "description" or not isinstance(author_value, str):
         return bool(value == _fit_value(key, author_value))
-    words = " ".join(str(value).split()).rstrip("…. ")
-    return " ".join(author_value.replace(_DELIMITER, "—").split()).startswith(words)
+    short_text = " ".join(str(value).split()).rstrip("…. ")
+    return " ".join(author_value.replace(_DELIMITER, "—").split()).startswith(short_text)
 
 
 def _original_key(key: str) -> str | None:
-    """Return the original name of a key stored under an origin, or None for another key."""
+    """Return the original name of a key that is stored under an origin, else None."""
     origin, dot, name = key.partition(".")
     if not dot or origin not in ORIGINS:
         return None

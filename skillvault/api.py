@@ -572,7 +572,6 @@ def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence
 
 
 def _commit_answers(vault: Vault, answers: Sequence[Answer], now: datetime | None) -> Report:
-    """Commit answers, and run the steps that depend on them."""
     options = runs.RunOptions(answers=answers)
     steps = ("answer", "promote", "generate", "refresh", "merge")
     with pause_on_disk_errors(), vault._run_lock:  # noqa: SLF001 (its own)

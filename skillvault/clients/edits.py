@@ -173,7 +173,6 @@ def _take_out(value: Any, path: Sequence[str], old_value: Any) -> Any:
 
 
 def _texts_below(value: Any) -> Iterator[str]:
-    """Yield every text in a value, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

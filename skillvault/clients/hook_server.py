@@ -101,7 +101,6 @@ class HookServer:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        """Answer one client, unless it has stopped waiting."""
         with connection, suppress(OSError, ValueError):  # the client left, or broke the protocol
             connection.settimeout(_PATIENCE)
             if _peer_of(connection) not in (None, os.getuid()):

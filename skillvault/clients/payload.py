@@ -74,7 +74,6 @@ def parse_payload(data: bytes) -> Payload | None:
 
 
 def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
-    """Return (output of a tool, exit code of a command or None)."""
     error = _text_of(raw, "error")
     if error:
         match = _EXIT_CODE.match(error)

@@ -106,7 +106,6 @@ def _claude_code(options: SetupOptions) -> list[FileEdit]:
 
 
 def _exclude_edits(paths: Sequence[Path], options: SetupOptions) -> list[FileEdit]:
-    """Return the edit that hides personal files from `git status`."""
     if options.project is None or options.exclude is None:
         return []
     root = project_of(options.project)

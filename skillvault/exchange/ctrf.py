@@ -94,7 +94,6 @@ def _joined_lines(test: Section, key: str) -> str:
 
 
 def _target(tests: Sequence[Section]) -> str | None:
-    """Return the file or suite that all tests share, or None."""
     files = [test.maybe_text("filePath") or test.maybe_text("file_path") for test in tests]
     return common_value(files) or common_value(_suite(test) for test in tests)
 

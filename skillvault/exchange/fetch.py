@@ -99,7 +99,6 @@ class Fetcher:
                 answer.close()
 
     def _send(self, client: httpx2.Client, url: httpx2.URL, timer: "_Deadline") -> httpx2.Response:
-        """Send one request to the checked address of its host."""
         address = self._resolve_address(url)
         headers = {**_HEADERS, "Host": url.netloc.decode("ascii")}
         timeout = httpx2.Timeout(_MAX_PAUSE)
@@ -218,7 +217,6 @@ def _read_body(answer: httpx2.Response, url: str) -> bytes:
 
 
 def _read_bytes(answer: httpx2.Response, url: str, *, limit: int) -> bytes:
-    """Read the bytes of an answer. Raise BadInputError if there are more than `limit`."""
     content = bytearray()
     for chunk in answer.iter_raw():
         content += chunk

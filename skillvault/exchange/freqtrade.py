@@ -124,7 +124,6 @@ def _strategy_run(
 
 
 def _settings(strategy: Section) -> dict[str, Scalar]:
-    """Return the strategy's settings that are known before a trade ends."""
     setting = strategy.maybe_number("max_open_trades_setting")
     return drop_empty(
         timeframe=strategy.maybe_text("timeframe"),
@@ -229,5 +228,4 @@ def _loss_evidence(trade: Section) -> str | None:
 
 
 def _format_rate(value: float) -> str:
-    """Format a price with six digits and no exponent."""
     return f"{Decimal(f'{value:.6g}'):f}"

@@ -123,7 +123,6 @@ def _read_outcome(path: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _trial_context(trial: Section, config: Section) -> dict[str, Scalar]:
-    """Return the model and environment that the agent was given."""
     agent = trial.section("agent_info")
     version = agent.maybe_text("version")
     model = agent.section("model_info").maybe_text("name")
@@ -218,7 +217,6 @@ def _printed_evidence(folder: Path) -> str:
 
 
 def _reasoning(path: Path) -> str:
-    """Return the beginning of the agent's messages, without the answers of tools."""
     agent_steps = [step for step in _read_steps(path) if step.get("source") == "agent"]
     texts = [step.get(key) for step in agent_steps for key in ("reasoning_content", "message")]
     text = "\n\n".join(part.strip() for part in texts if isinstance(part, str) and part.strip())
@@ -226,15 +224,10 @@ def _reasoning(path: Path) -> str:
 
 
 def _instruction(path: Path) -> str:
-    """Return the first message of the user, which is the agent's task."""
     user_step = next((step for step in _read_steps(path) if step.get("source") == "user"), {})
     message = user_step.get("message")
-    message_parts = message if isinstance(message, list) else [{"text": message}]
-    texts = [
-        message_part.get("text")
-        for message_part in message_parts
-        if isinstance(message_part, Mapping)
-    ]
+    parts = message if isinstance(message, list) else [{"text": message}]
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
     text = "\n\n".join(content.strip() for content in texts if isinstance(content, str))
     return cut_between_words(text, _MAX_REASONING).strip()
 

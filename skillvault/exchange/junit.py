@@ -42,7 +42,6 @@ def read_report(path: Path) -> SuiteReport:
 
 
 def _parse_root(path: Path) -> "Element":
-    """Parse a report. Raise BadInputError for a file that is not a JUnit report."""
     name = file_label(path)
     try:
         root: Element = fromstring(source_file.read_bytes(path), forbid_dtd=True)
@@ -64,7 +63,6 @@ def _parse_root(path: Path) -> "Element":
 
 
 def _tag(element: "Element") -> str:
-    """Return the name of an element without its namespace."""
     return str(element.tag).rpartition("}")[2]
 
 
@@ -176,7 +174,6 @@ def _attribute_error(path: Path, key: str, expected: str, text: str) -> BadInput
 
 
 def _target(suites: Sequence["Element"], cases: Sequence["Element"]) -> str | None:
-    """Return the file, class or suite that all tests share, or None."""
     for key in ("file", "classname"):
         if value := common_value(case.get(key) or None for case in cases):
             return value

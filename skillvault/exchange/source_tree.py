@@ -173,7 +173,6 @@ def _folders_within(tree: SourceTree, folder: str) -> Iterator[str]:
 def _explain_no_skill(
     path: str, within: str, folders: Collection[str], unusable: Mapping[str, str]
 ) -> str | None:
-    """Return the reason why a SKILL.md does not make a skill, or None if it does."""
     if path in unusable:
         return unusable[path]
     folder = posixpath.dirname(path)
@@ -432,7 +431,6 @@ def _folders_of(path: str) -> list[str]:
 
 
 def _read_unchanged(root: Path, path: str, listed_state: os.stat_result) -> bytes:
-    """Read a file. Raise BadInputError if it changed since it was listed."""
     try:
         handle = os.open(root / path, _OPEN_FLAGS)
         with os.fdopen(handle, "rb") as file:

@@ -99,7 +99,6 @@ def _parse_registry_skill(text: str, registry: str) -> SkillSource:
 
 
 def _parse_address(text: str) -> SkillSource:
-    """Parse a source with a URL scheme."""
     base, _, fragment = text.partition("#")
     address = base.removeprefix("git+")
     if address.startswith("file:///") or _SSH_URL.fullmatch(address):

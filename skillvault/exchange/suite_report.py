@@ -132,7 +132,6 @@ _PHASE_MESSAGE = re.compile(r"The test failed in the \w+ phase")
 
 
 def _describe_test(test: FailedTest) -> str:
-    """Describe a failing test. Its message is omitted if the trace contains it."""
     lines = _error_lines(printable(test.trace))
     message = shorten(printable(test.message), _MAX_MESSAGE)
     is_repeated = message in " ".join(" ".join(lines).split())

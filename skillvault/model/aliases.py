@@ -44,11 +44,7 @@ def aliases_of(
     for skill in skills:
         heading = title(skill.skill, skill.blob) if title is not None else ""
         candidates.setdefault(fold_title(heading), set()).add(skill.skill)
-    names = {
-        key: next(iter(named_skills))
-        for key, named_skills in candidates.items()
-        if key and len(named_skills) == 1
-    }
+    names = {key: next(iter(group)) for key, group in candidates.items() if key and len(group) == 1}
     for answer in answers[-1:]:
         for number, skill in enumerate(answer.shown, 1):
             names[f"[{skill.handle or f'S{number}'}]"] = skill.skill

@@ -112,15 +112,14 @@ class Join(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What a commit, or a part of a commit, does to a vault, with the reason.
+    """A change that a commit, or a part of a commit, makes to a vault, with the reason.
 
     Lines of `reason` that begin with two spaces are a table and are not wrapped. `writes` are new
     records, `files` the bytes of whole files by path (`Program` for an executable), `removes` paths
     and links as `link:<id>`. `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces`
     apply to existing files. `subject` omits the step. `takes` names the inbox entries that the
     commit makes redundant. Neighbouring changes with the same `commit_with` share a commit: intake
-    always, others if there are more than a few. `why` quotes a person's reason, which later runs
-    repeat.
+    always, others if there are more than a few. `why` quotes a person's reason for later runs.
     """
 
     step: str
@@ -290,7 +289,6 @@ def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
 
 
 def _change_reasons(changes: Sequence[Change]) -> Iterator[str]:
-    """Yield the reason of each change, with its subject if the subjects differ."""
     is_same_subject = len({change.subject for change in changes}) == 1
     for change in changes:
         yield change.reason if is_same_subject else f"{change.headline}\n{change.reason}"

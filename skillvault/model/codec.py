@@ -117,7 +117,6 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
 
 
 def _checked_text_of(content: bytes) -> str:
-    """Return a file's text. Raise BadInputError if it has merge conflict markers."""
     text = front_matter.text_of(content)
     if conflict := _CONFLICT_MARK.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
@@ -136,8 +135,6 @@ class _Format(NamedTuple):
 def _yaml_format(
     values_of: Callable[[Any], dict[str, Any]], record_of: Callable[[dict[str, Any], str], Record]
 ) -> _Format:
-    """Return the format of a record kind whose files are YAML."""
-
     def from_text(text: str, name: str, _domain: str | None) -> Record:
         return record_of(front_matter.as_mapping(strict_yaml.load(text)), name)
 
@@ -145,7 +142,6 @@ def _yaml_format(
 
 
 def _canonical_digest(values: dict[str, Any]) -> str:
-    """Return the sha256 of a record's values as canonical JSON."""
     del values["received"]
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -324,8 +320,6 @@ _CORRECTION_KEYS = (
 
 
 def _statement_writer(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
-    """Return a function that writes a fact or correction with these front matter keys."""
-
     def write_statement(record: Fact | Correction) -> str:
         values = {key: getattr(record, key) for key in keys}
         values["created_at"] = stamp(record.created_at) if record.created_at else None

@@ -94,7 +94,6 @@ def parse_outcome(
 
 
 def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
-    """Return the outcome in a mapping, with status and score but without an id."""
     values = {
         key: value for key, value in raw.items() if key not in _ASSIGNED_KEYS and key != "type"
     }
@@ -135,7 +134,6 @@ def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, ev
 
 
 def _with_next_step(error: BadInputError) -> BadInputError:
-    """Add the next step to an error about a key."""
     step = _ADVICE["wrong value"].get(error.key or "")
     if step is None or error.code in ("missing-key", "bad-key"):
         return error

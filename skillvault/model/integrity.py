@@ -173,12 +173,10 @@ def _internal_key_notes(path: str, skill: Skill) -> Iterator[Problem]:
 
 
 def _file_name(path: str) -> str:
-    """Return the file name in a path, without its ending."""
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def _check_id(path: str, key: str, value: str) -> Iterator[Problem]:
-    """Yield a problem if the id in a file is not the file's name."""
     name = _file_name(path)
     if value != name:
         message = f"{key}: {value!r} is not the file's name; write `{key}: {name}`"
@@ -230,7 +228,6 @@ def _check_link(path: str, link: Link) -> Iterator[Problem]:
 
 
 def _check_duplicates(vault: VaultRecords) -> Iterator[Problem]:
-    """Yield a problem for each name or id that two records of one kind share."""
     paths: dict[tuple[str, str], str] = {}
     for path, record in sorted(vault.records.items()):
         if isinstance(record, LinkList):

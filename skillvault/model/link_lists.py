@@ -86,18 +86,15 @@ def edit_links(
             lines.append(line)
             del new_links[link.id]
     for new_line in sorted(map(_format_line, new_links.values())):
-        later_lines = (
-            i for i, line in enumerate(lines) if line.startswith(b"- ") and line > new_line
-        )
-        lines.insert(next(later_lines, len(lines)), new_line)
+        later = (i for i, line in enumerate(lines) if line.startswith(b"- ") and line > new_line)
+        lines.insert(next(later, len(lines)), new_line)
     return b"\n".join([*lines, b""]) if lines else None
 
 
-def diff_links(owner: Ref, old_content: bytes, new_content: bytes) -> Iterator[Link]:
+def diff_links(owner: Ref, old: bytes, new: bytes) -> Iterator[Link]:
     """Yield the links that differ between two versions of a list."""
     old_links, new_links = (
-        {link.id: link for link in read_links("", owner, content).links}
-        for content in (old_content, new_content)
+        {link.id: link for link in read_links("", owner, content).links} for content in (old, new)
     )
     for link_id, link in (old_links | new_links).items():
         if old_links.get(link_id) != new_links.get(link_id):

@@ -45,22 +45,16 @@ def parse_policy(raw: Any) -> Policy:
 
 
 def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the settings of `vault.yaml`, completed with the settings of its profile."""
     name = raw.get("profile")
     settings = PROFILE_SETTINGS.get(name, {}) if isinstance(name, str) else {}
-    completed_settings = dict(raw)
+    merged = dict(raw)
     for section, defaults in settings.items():
-        section_settings = raw.get(section, {})
-        completed_settings[section] = (
-            {**defaults, **section_settings}
-            if isinstance(section_settings, Mapping)
-            else section_settings
-        )
-    return completed_settings
+        stated = raw.get(section, {})
+        merged[section] = {**defaults, **stated} if isinstance(stated, Mapping) else stated
+    return merged
 
 
 def _check_headings(raw: Mapping[Any, Any]) -> None:
-    """Check `context_headings`, whose keys are domains."""
     rules = raw.get("generate")
     headings = rules.get("context_headings") if isinstance(rules, Mapping) else None
     for domain, heading in headings.items() if isinstance(headings, Mapping) else ():
@@ -122,10 +116,6 @@ def _with_suggestion(error: BadInputError) -> BadInputError:
         return error
     key = ".".join(filter(None, (error.key, unknown["name"])))
     names = [name for name, _ in settings()] + [*Policy.__struct_fields__]
-    similar_keys = difflib.get_close_matches(key, names, n=1)
-    hint = (
-        f"did you mean {similar_keys[0]!r}?"
-        if similar_keys
-        else "see the policy table in docs/policy.md"
-    )
+    matches = difflib.get_close_matches(key, names, n=1)
+    hint = f"did you mean {matches[0]!r}?" if matches else "see the policy table in docs/policy.md"
     return key_error(key, "unknown-key", f"no such setting; {hint}")

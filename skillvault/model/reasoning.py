@@ -157,7 +157,6 @@ def is_bare(text: str) -> bool:
 
 
 def _cause_weight(line: str) -> int:
-    """Return how clearly a line of evidence names the cause of a failure."""
     return sum(weight for weight, cue in _CAUSE_SIGNS if cue.search(line))
 
 
@@ -215,7 +214,6 @@ def _matching(
 
 
 def _exclude(statements: Sequence[str], excluded: Sequence[str]) -> tuple[str, ...]:
-    """Return the statements that are not in `excluded`."""
     return tuple(text for text in statements if text not in excluded)
 
 
@@ -295,13 +293,9 @@ def _is_announcement(claim: str) -> bool:
 
 def score_claim(claim: str) -> float:
     """Score a claim by the results that it states. Paths do not count."""
-    claim_without_paths = _PATH.sub("", claim)
+    statement = _PATH.sub("", claim)
     penalty = 3.0 if is_praise(claim) else 0.0
-    return (
-        score_statement(claim_without_paths)
-        + 2.0 * min(len(_FIGURE.findall(claim_without_paths)), 4)
-        - penalty
-    )
+    return score_statement(statement) + 2.0 * min(len(_FIGURE.findall(statement)), 4) - penalty
 
 
 def claims_success(report: str) -> bool:

@@ -668,7 +668,7 @@ def ref_of(record: Record) -> Ref:
 
 
 class Commit(Struct, frozen=True):
-    """What a step did in a commit of the program, as read from the commit's trailers."""
+    """The work of a step in a commit of the program, as read from the commit's trailers."""
 
     sha: str
     step: str

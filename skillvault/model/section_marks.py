@@ -87,11 +87,9 @@ def persons_sections(marks: Mapping[str, str], body: str) -> frozenset[Key]:
     A section that a person removed is returned as its heading mark.
     """
     texts = sections_of(body)
-    key_by_mark = {heading_mark(key): key for key in texts}
-    changed_keys = {
-        key for mark, key in key_by_mark.items() if marks.get(mark) != text_mark(texts[key])
-    }
-    removed_marks = marks.keys() - key_by_mark.keys() - {heading_mark(DESCRIPTION)}
+    keys = {heading_mark(key): key for key in texts}
+    changed_keys = {key for mark, key in keys.items() if marks.get(mark) != text_mark(texts[key])}
+    removed_marks = marks.keys() - keys.keys() - {heading_mark(DESCRIPTION)}
     return frozenset(changed_keys | {(mark, -1) for mark in removed_marks})
 
 

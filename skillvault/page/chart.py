@@ -143,7 +143,6 @@ def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_F
 
 
 def _points(spans: Sequence[Span], rates: Sequence[Rate], x: Scale, y: Scale) -> list[Point]:
-    """Return a mark for each span in which a decision ended."""
     largest_count = max((rate.count for rate in rates), default=0)
     return [
         Point(

@@ -160,10 +160,8 @@ class WriteSession:
             return [*lines, text], partial(reject, item.name, reason=text)
         if decision.act == "reword" and item.kind == "rule" and text.strip():
             return [*lines, text], partial(memory.approve, item.name, text)
-        expected_text = (
-            "why it is rejected" if decision.act == "reject" else "the other words of a rule"
-        )
-        raise UsageError(f"write into the field {expected_text}; nothing changed")
+        hint = "why it is rejected" if decision.act == "reject" else "the other words of a rule"
+        raise UsageError(f"write into the field {hint}; nothing changed")
 
 
 def waiting_digest(page: Page, item: Waiting) -> str:

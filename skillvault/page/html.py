@@ -70,10 +70,8 @@ def chunks_of(page: Page, *, decides: bool = False) -> list[Chunk]:
 def _outcome_chunks(page: Page, ids: Iterable[str], limit: int) -> list[Chunk]:
     """Return the chunks of outcomes, with texts of at most `limit` characters."""
     records = {
-        outcome_id: _outcome_details(
-            page, page.outcomes[outcome_id], page.evaluations.get(outcome_id), limit
-        )
-        for outcome_id in ids
+        key: _outcome_details(page, page.outcomes[key], page.evaluations.get(key), limit)
+        for key in ids
     }
     return list(_chunks("outcome", records))
 
@@ -90,7 +88,6 @@ def _chunks(kind: str, records: Mapping[str, Any]) -> Iterator[Chunk]:
 
 
 def _escape_texts(value: Any) -> Any:
-    """Escape the hidden characters in all texts of a value."""
     if isinstance(value, str):
         return escape_hidden(value)
     if isinstance(value, dict):
@@ -154,7 +151,6 @@ def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, A
 
 
 def _first_ids(ids: Sequence[str]) -> tuple[int, Sequence[str]]:
-    """Return (number of ids, ids that the page lists)."""
     return len(ids), ids[:_MAX_IDS]
 
 
@@ -200,7 +196,6 @@ def _outcome_details(
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Cut a text to a limit."""
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
@@ -273,7 +268,6 @@ def _success(page: Page) -> Markup | None:
 
 
 def _days(page: Page) -> list[tuple[date, list[DayChange]]]:
-    """Return the first changes of each day, as many as the page lists."""
     changes = groupby(page.week.changes[:_MAX_CHANGES], lambda change: change.day)
     return [(day, list(day_changes)) for day, day_changes in changes]
 

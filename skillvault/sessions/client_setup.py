@@ -259,7 +259,6 @@ def _format_time(time: datetime) -> str:
 
 
 def _tracked_paths(project: Path, paths: Iterable[Path]) -> set[Path]:
-    """Return the paths in a project that git tracks."""
     names = [str(path.relative_to(project)) for path in paths if path.is_relative_to(project)]
     _, output = Git(project).answer("ls-files", "-z", "--", *names, ok=(0, 128))  # no repository
     return {project / os.fsdecode(name) for name in output.split(b"\0") if name}
@@ -311,7 +310,6 @@ def _is_as_written(path: Path, content: bytes | None, record: SetupRecord) -> bo
 
 
 def _file_record(change: FileChange, record: SetupRecord) -> FileRecord | None:
-    """Return the record of a file, with its content before the first setup and its new digest."""
     if change.after is None:
         return None
     file = record.files.get(str(change.path))
@@ -373,7 +371,6 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _remove_folders(folders: Sequence[str]) -> None:
-    """Remove the empty folders that a setup created."""
     for folder in sorted(map(Path, folders), key=lambda path: len(path.parts), reverse=True):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()

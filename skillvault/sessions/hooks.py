@@ -312,7 +312,6 @@ class Hooks:
         return rules.matching(text).join(new_rules).fit(_RULES_TOKENS)
 
     def _all_rules(self, payload: Payload) -> LearnedText:
-        """Return all rules and patterns for the repository of a session."""
         repository = transcripts.repository_of(str(payload.cwd or Path.cwd()))
         return learned_text(self._vault.store, repository, is_whole=True).text
 
@@ -419,7 +418,6 @@ class Hooks:
         notes: Iterable[journal.Note | None],
         submit: Callable[[SessionPrompt, Mapping[str, Any]], object],
     ) -> None:
-        """Submit the outcomes of prompts that have not been submitted."""
         for prompt in build_history(notes).prompts:
             if prompt.digest:
                 continue
@@ -446,7 +444,6 @@ class Hooks:
             self._submit(prompt, outcome)
 
     def _submit(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> None:
-        """Put the outcome of a prompt into the inbox, and note that it was submitted."""
         digest = self._drop_outcome(prompt, outcome)
         if digest != prompt.digest:
             note = journal.HandoverNote(prompt=prompt.note.id, digest=digest)
@@ -476,7 +473,6 @@ class Hooks:
             list(self._vault.inbox.drop(files))
 
     def _current_outcome(self, prompt: SessionPrompt) -> dict[str, Any] | None:
-        """Return the outcome of a prompt so far, or None if the agent did nothing for it."""
         note = prompt.note
         policy = self._vault.store.head().policy.transcripts
         tally = prompts.PromptTally(policy.checks, redact.redact_text)
@@ -520,7 +516,6 @@ class Hooks:
 
 
 def _receipt_file(prompt: SessionPrompt) -> Iterator[tuple[str, bytes]]:
-    """Yield the file with the receipt of a prompt, if there is one."""
     if prompt.note.receipt:
         text = json.dumps(prompt.note.receipt, ensure_ascii=False)
         yield f"recommendation-{prompt.note.id}.json", text.encode(errors="replace")

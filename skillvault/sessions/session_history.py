@@ -152,7 +152,6 @@ def skill_note(skill: "ServedSkill") -> journal.ShownSkill:
 
 
 def _lines_of(skill: "ServedSkill") -> list[str]:
-    """Return the lines of a skill's text without its headings."""
     return [line for line in skill.body.splitlines() if line.strip() and line[0] != "#"]
 
 

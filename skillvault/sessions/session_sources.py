@@ -56,7 +56,6 @@ def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
 
 
 def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource:
-    """Find a session in the vault, as a record or as outcomes, trusted sources first."""
     for trust in _TRUSTS:
         session = session_id(name, trust)
         if Ref("session", session) in head.records:
@@ -82,7 +81,6 @@ def _read_file(path: Path, domain: str | None) -> SessionSource:
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Read a file. Raise BadInputError if it is too large for the inbox."""
     with path.open("rb") as file:
         data = file.read(MAX_OUTCOME + 1)
     if len(data) > MAX_OUTCOME:
@@ -108,7 +106,6 @@ def _session_of_outcomes(
 
 
 def _session_values(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return a session with the failures and successes of its outcomes, in order of time."""
     failures = [
         {
             "lemma": _lemma(outcome),

@@ -180,7 +180,6 @@ def transcript_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _last_stamp(path: Path) -> str:
-    """Return the latest time in the last lines of a transcript, or ""."""
     try:
         with open_regular(path) as file:
             file.seek(max(0, path.stat().st_size - _TAIL_BYTES))

@@ -112,7 +112,6 @@ def find_new_sessions(
 
 
 def _root_of(folder: Path, project: Path | None) -> Path | None:
-    """Return the root of a session's repository, or None for a session of another project."""
     try:
         is_inside = project is None or folder.resolve().is_relative_to(project.resolve())
         return project_of(folder) if folder.is_absolute() and is_inside else None
@@ -167,7 +166,6 @@ def _open_folder(folder: Path) -> int:
 
 
 def _remove_leftovers() -> None:
-    """Remove the folders of this user that no program uses."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         try:
             if not is_private(str(folder)):

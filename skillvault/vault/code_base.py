@@ -191,7 +191,6 @@ def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
 
 
 def _walk(base: Path, vault_root: Path) -> Iterator[tuple[str, int]]:
-    """Yield (path, size) for the files below a folder that are searched."""
     for folder, folders, names in os.walk(base, onerror=_raise):
         folders[:] = sorted(set(folders) - _SKIPPED_FOLDERS)
         for name in names:

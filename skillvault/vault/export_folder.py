@@ -51,7 +51,7 @@ class _File(Struct, frozen=True):
     unit: str
     path: str
     content: bytes | None = None
-    new_content: bytes | None = None
+    output: bytes | None = None
     problem: Problem | None = None
 
     @property
@@ -81,19 +81,15 @@ def _update_folder(root: Path, name: str, export: Export, drafts: Path | None) -
     old_digests = {**old_list.unfinished.get(name, {}), **old_list.exports.get(name, {})}
     digests = {unit: paths for unit, paths in old_digests.items() if unit in edited_units}
     for file in free_files:
-        part = (
-            None
-            if file.new_content is None
-            else export.owned_part.read(file.path, file.new_content)
-        )
+        part = None if file.output is None else export.owned_part.read(file.path, file.output)
         if part is not None:
             digests.setdefault(file.unit, {})[file.path] = _digest(part)
-    changes = [file for file in free_files if not _is_current(file.content, file.new_content)]
+    changes = [file for file in free_files if not _is_current(file.content, file.output)]
     if drafts:
         _write_changes(root, changes, drafts, _next_lists(old_list, name, digests))
     return FolderReport(
-        written=[file.label for file in changes if file.new_content is not None],
-        removed=[file.label for file in changes if file.new_content is None],
+        written=[file.label for file in changes if file.output is not None],
+        removed=[file.label for file in changes if file.output is None],
         unchanged=len(free_files) - len(changes),
         left=[file.problem for file in files if file.problem],
     )
@@ -114,20 +110,18 @@ def _compare(
             if content is None and part is None:
                 yield file
                 continue
-            new_content = export.owned_part.put(path, content, part)
+            output = export.owned_part.put(path, content, part)
             old_part = None if content is None else export.owned_part.read(path, content)
-            new_part = None if new_content is None else export.owned_part.read(path, new_content)
+            new_part = None if output is None else export.owned_part.read(path, output)
         except BadInputError as error:
             link_problem = Problem(file.label, None, error.code, error.message)
             yield _File(unit, path, problem=link_problem)
             continue
-        listed_digests = digests.get((unit, path), set())
+        old_digests = digests.get((unit, path), set())
         problem = None
-        if old_part not in (None, new_part) and _digest(old_part or b"") not in listed_digests:
-            problem = _edit_problem(
-                file.label, is_listed=bool(listed_digests), is_gone=part is None
-            )
-        yield _File(unit, path, content, new_content, problem)
+        if old_part not in (None, new_part) and _digest(old_part or b"") not in old_digests:
+            problem = _edit_problem(file.label, is_listed=bool(old_digests), is_gone=part is None)
+        yield _File(unit, path, content, output, problem)
 
 
 def _edit_problem(path: str, *, is_listed: bool, is_gone: bool) -> Problem:
@@ -155,15 +149,12 @@ def _read_exported(root: Path, path: str) -> bytes | None:
     return Program(content) if state.st_mode & stat.S_IXUSR else content
 
 
-def _is_current(content: bytes | None, new_content: bytes | None) -> bool:
+def _is_current(content: bytes | None, output: bytes | None) -> bool:
     """Return True if a file has the new content; it may be executable in addition."""
-    return content == new_content and (
-        isinstance(content, Program) or not isinstance(new_content, Program)
-    )
+    return content == output and (isinstance(content, Program) or not isinstance(output, Program))
 
 
 def _resolve_inside(root: Path, path: str) -> Path:
-    """Resolve the links in a path. Raise BadInputError if the path leads out of `root`."""
     base = layout.real_path(root)
     try:
         target = (base / path).resolve()
@@ -198,7 +189,6 @@ def _read_list(root: Path) -> ExportList:
 
 
 def _collect_digests(listing: ExportList, name: str) -> dict[tuple[str, str], set[str]]:
-    """Return the digests that each exported (folder, path) may have."""
     digests: dict[tuple[str, str], set[str]] = {}
     for exports in (listing.exports, listing.unfinished):
         for unit, paths in exports.get(name, {}).items():
@@ -240,7 +230,7 @@ def _write_changes(
     for file in changes:
         if _read_exported(root, file.label) != file.content:
             raise UncommittedEditError(f"{root / file.label}: changed meanwhile; export again")
-        _write_content(root, file.label, file.new_content, drafts)
+        _write_content(root, file.label, file.output, drafts)
     _write_content(root, LIST_FILE, final_list, drafts)
 
 

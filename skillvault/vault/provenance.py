@@ -123,7 +123,6 @@ def _find_targets(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]
 
 
 def _find_by_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
-    """Return the record at a path below the current folder or the root of the vault."""
     if "\0" in text:  # a path cannot have this
         return None
     relative_path = os.path.relpath(os.path.realpath(text), root.resolve())

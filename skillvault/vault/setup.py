@@ -114,7 +114,6 @@ def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetim
 
 
 def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
-    """Return a change that adds the missing files of the template."""
     source = layout.resource("vault_template")
     missing_names = [name for name in _TEMPLATE_FILES if not (root / name).exists()]
     files = {name: (source / name).read_bytes() for name in missing_names}
@@ -223,7 +222,6 @@ def _append_lines(path: Path, lines: Sequence[str]) -> None:
 
 
 def _exclude_inbox(root: Path, git: Git, report: SetupReport) -> None:
-    """Exclude the inbox in .git/info/exclude, unless .gitignore does."""
     exclude_file = git.dirs()[1] / "info" / "exclude"
     ignored_paths = (_read_text(root / ".gitignore") + "\n" + _read_text(exclude_file)).split()
     missing_lines = [f"/{name}/" for name in layout.UNTRACKED if f"/{name}/" not in ignored_paths]
@@ -260,7 +258,6 @@ def _install_driver(root: Path, git: Git) -> None:
 
 
 def _read_attributes(root: Path, git: Git) -> tuple[Path, str]:
-    """Return (the local attributes file, its text and the text of .gitattributes)."""
     file = git.dirs()[1] / "info" / "attributes"
     return file, _read_text(root / ".gitattributes") + "\n" + _read_text(file)
 

@@ -172,7 +172,6 @@ class Ledger:
     def _keep_replies(
         self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], cost: AnswerCost
     ) -> None:
-        """Store the replies to a call by key, and close the call."""
         rows = [(key, self._now(), reply) for key, reply in replies.items()]
         db.executemany("insert or replace into reply values (?, ?, ?)", rows)
         _close_call(db, call, "paid", cost)

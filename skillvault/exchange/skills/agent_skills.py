@@ -135,21 +135,19 @@ def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
     """
     files = skill.files
     author_meta = read_author_meta(files)
-    top_values, stored_texts = _split_keys(author_meta, skill.name)
-    if top_values.get("description") != skill.description:
+    top, stored_texts = _split_keys(author_meta, skill.name)
+    if top.get("description") != skill.description:
         stored_texts.setdefault(f"{ORIGIN}.description", as_text(author_meta.get("description")))
-        top_values["description"] = skill.description
-    other_values = {key: value for key, value in author_meta.items() if key not in top_values}
+        top["description"] = skill.description
+    other_values = {key: value for key, value in author_meta.items() if key not in top}
     metadata = _metadata_of(author_meta)
-    double_values = _double_values(author_meta)
+    doubles = _double_values(author_meta)
     metadata = {
-        key: _vault_text(key, value)
-        if isinstance(value, list) and stored_key in double_values
-        else value
+        key: _vault_text(key, value) if isinstance(value, list) and stored_key in doubles else value
         for key, value in metadata.items()
-        if (stored_key := _inner_key(ORIGIN, key)) not in double_values or _is_readable(key, value)
+        if (stored_key := _inner_key(ORIGIN, key)) not in doubles or _is_readable(key, value)
     }
-    stored_texts |= double_values
+    stored_texts |= doubles
     metadata = {**metadata, **_vault_values(other_values, metadata), **stored_texts}
     metadata = {
         f"{ORIGIN}.{as_text(_METADATA_PREFIX + k)}" if _DELIMITER in k or _needs_flow(v) else k: (
@@ -157,9 +155,7 @@ def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
         )
         for k, v in metadata.items()
     }
-    return _replace_front_matter(
-        files, {**top_values, **({"metadata": metadata} if metadata else {})}
-    )
+    return _replace_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
 
 
 def _needs_flow(value: Any) -> bool:
@@ -173,11 +169,9 @@ def _replace_author_meta(
     """Replace the front matter with the author's, including later changes of single keys."""
     content = front_matter.text_of(files[FILE]).encode()
     meta, _ = front_matter.read_foreign(content.decode())
-    published_front = _metadata_of(meta).get(_PUBLISHED_KEY)
-    if isinstance(published_front, str):
-        content = front_matter.with_yaml(
-            content, published_front.replace(_ESCAPED_DELIMITER, _DELIMITER)
-        )
+    published = _metadata_of(meta).get(_PUBLISHED_KEY)
+    if isinstance(published, str):
+        content = front_matter.with_yaml(content, published.replace(_ESCAPED_DELIMITER, _DELIMITER))
         written_meta, _ = front_matter.read_document(content.decode(), as_written=True)
         values = {key: value for key, value in author_meta.items() if key in written_meta}
         values |= {key: value for key, value in author_meta.items() if key != "name"}
@@ -313,7 +307,6 @@ def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def _double_values(meta: Mapping[str, Any], origin: str = ORIGIN) -> dict[str, str]:
-    """Return the values in `metadata` of keys that are also at the top level."""
     keys = {vault_key for key, vault_key in _VAULT_KEYS.items() if key in meta}
     return {
         _inner_key(origin, key): as_text(value)
@@ -343,7 +336,6 @@ def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_readable(key: str, value: Any) -> bool:
-    """Return True if the vault may read this value of another tool."""
     text = f"{key} {value}"
     if key in _RESERVED_KEYS or _original_key(key) or _is_nested(value) or _DELIMITER in text:
         return False
@@ -357,7 +349,6 @@ def _is_readable(key: str, value: Any) -> bool:
 
 
 def _join_words(value: Any) -> str:
-    """Join a list of words with spaces, as the vault stores it."""
     words = value if isinstance(value, list) else str(value).replace(",", " ").split()
     return " ".join("-".join(str(word).split()) for word in words)
 
@@ -401,19 +392,15 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     stored_metadata = _metadata_of(meta)
     metadata = {key: value for key, value in stored_metadata.items() if not _original_key(key)}
     top_values = {key: value for key, value in meta.items() if key != "metadata"}
-    stored_names = [
-        (name, key) for key in stored_metadata if (name := _original_key(key)) is not None
-    ]
+    stored = [(name, key) for key in stored_metadata if (name := _original_key(key)) is not None]
     # Those of `metadata` come last: a vault's own value there is of a key at the top.
-    for name, key in sorted(stored_names, key=lambda pair: pair[0].startswith(_METADATA_PREFIX)):
+    for name, key in sorted(stored, key=lambda pair: pair[0].startswith(_METADATA_PREFIX)):
         value = stored_metadata[key]
         if name.startswith(_METADATA_PREFIX):
-            inner_key = name.removeprefix(_METADATA_PREFIX)
-            is_vault_value = inner_key in _VAULT_KEYS.values() and _is_readable(
-                inner_key, from_text(value)
-            )
-            vault_value = stored_metadata.get(inner_key) if is_vault_value else None
-            metadata[inner_key] = _latest_value(inner_key, from_text(value), vault_value)
+            inner = name.removeprefix(_METADATA_PREFIX)
+            is_vault_value = inner in _VAULT_KEYS.values() and _is_readable(inner, from_text(value))
+            vault_value = stored_metadata.get(inner) if is_vault_value else None
+            metadata[inner] = _latest_value(inner, from_text(value), vault_value)
         elif name == "name" or name not in meta or _is_short_form(meta[name], name, value):
             vault_key = _VAULT_KEYS.get(name, "")
             inner_value = stored_metadata.get(_inner_key(key.partition(".")[0], vault_key))
@@ -455,7 +442,6 @@ def _is_json(text: str) -> bool:
 
 
 def _is_nested(text: Any) -> bool:
-    """Return True if a text of `metadata` encodes a list or a mapping."""
     return isinstance(text, str) and text[:1] in ("[", "{") and _is_json(text)
 
 

@@ -49,7 +49,6 @@ def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Pro
 
 
 def _read_pages(tree: SourceTree) -> dict[str, bytes]:
-    """Read the files that are named like reflections, except retired ones."""
     return read_pages(tree, lambda path: bool(_PATH.fullmatch(path)) and not _ARCHIVE.search(path))
 
 

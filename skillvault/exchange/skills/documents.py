@@ -165,7 +165,6 @@ def _kind_of(title: str, text: str) -> SectionKind:
 
 
 def _blocks_of(text: str) -> list[str]:
-    """Return the blocks of a section without its headings."""
     return [block for block in markdown.blocks(text) if not block.lstrip().startswith("#")]
 
 

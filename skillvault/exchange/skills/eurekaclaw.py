@@ -147,13 +147,11 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
 
 
 def _word_list(author_meta: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
-    """Return a list of words from the top of the front matter, or else from `metadata`."""
     value = author_meta.get(key, metadata.get(_LISTS[key], []))
     return [str(word) for word in (value if isinstance(value, list) else str(value).split())]
 
 
 def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, Any]:
-    """Return the number of uses, and the success rate if there is one."""
     if skill.uses is None:
         return {"usage_count": author_meta.get("usage_count", 0)}
     rate = skill.uses.success_rate

@@ -200,15 +200,13 @@ def select_fitting(
     if budget is None:
         return [*skills], []
     fitting_skills, left_out = list[OutgoingSkill](), list[OmittedSkill]()
-    free_characters = budget
+    free = budget
     for skill in skills:
         size = cost(skill)
-        if size <= free_characters:
+        if size <= free:
             fitting_skills.append(skill)
-            free_characters -= size
+            free -= size
         else:
-            reason = (
-                f"takes {size} characters; {free_characters} of the budget of {budget} are free"
-            )
+            reason = f"takes {size} characters; {free} of the budget of {budget} are free"
             left_out.append(OmittedSkill(skill.name, reason))
     return fitting_skills, left_out

@@ -114,18 +114,15 @@ def write_rules(
             rule_lines.append(line)
             free_bytes -= size
     files = dict(_write_files(skills, host, omitted))
-    readable_skills = [skill for skill in skills if skill.name in files]
+    readable = [skill for skill in skills if skill.name in files]
 
     def line_size(skill: OutgoingSkill) -> int:
         return len(_skill_line(host, skill).encode())
 
     if host.is_shared:
-        fitting_skills, left_out, cut = fit_descriptions(readable_skills, free_bytes, line_size)
+        fitting_skills, left_out, cut = fit_descriptions(readable, free_bytes, line_size)
     else:
-        (fitting_skills, left_out), cut = (
-            select_fitting(readable_skills, free_bytes, line_size),
-            None,
-        )
+        (fitting_skills, left_out), cut = select_fitting(readable, free_bytes, line_size), None
     page = _page(host, rule_lines, fitting_skills)
     units = dict(files[skill.name] for skill in fitting_skills)
     if page and host.is_shared:
@@ -137,7 +134,6 @@ def write_rules(
 
 
 def _frame(parts: Sequence[str]) -> str:
-    """Return the parts of a page between the marks."""
     return EXPORT.enclose("\n".join([_NOTICE, *parts]))
 
 
@@ -183,10 +179,8 @@ def _file_text(skill: OutgoingSkill, host: RuleHost, front: Callable[[Scope], st
     _check_marks(f"{description}\n{body}")
     globs = author_meta.get("globs") or author_meta.get("applyTo") or ""
     globs = ",".join(map(str, globs)) if isinstance(globs, list) else str(globs)
-    conditions = (author_meta.get("alwaysApply"), author_meta.get("trigger"), globs)
-    is_always = not {"always_on", "**", "true"}.isdisjoint(
-        str(condition).lower() for condition in conditions
-    )
+    values = (author_meta.get("alwaysApply"), author_meta.get("trigger"), globs)
+    is_always = not {"always_on", "**", "true"}.isdisjoint(str(value).lower() for value in values)
     scope = Scope(description, "" if is_always else globs, is_always)
     mark = SKILL_MARK.format(skill.name)
     text = f"---\n{front(scope)}---\n\n{mark}\n{body}\n"

@@ -104,7 +104,6 @@ class ClaudeCodeLines:
     def _subagent_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
     ) -> Iterator[events.Event]:
-        """Yield the tool calls of a subagent and their results."""
         for event in (*_agent_events(message, at), *_tool_results(line, message, at)):
             if isinstance(event, events.ToolCall | events.ToolResult):
                 yield replace(event, by_subagent=True)
@@ -112,7 +111,6 @@ class ClaudeCodeLines:
     def _user_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
     ) -> Iterator[events.Event]:
-        """Yield the prompt in a line, and the results of tools."""
         yield from _tool_results(line, message, at)
         texts = [text for text in _texts(message) if text.strip()]
         for text in texts:

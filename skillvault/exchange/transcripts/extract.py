@@ -133,7 +133,6 @@ class _Extract:
         )
 
     def _clean(self, text: str) -> str:
-        """Remove secrets and control characters from a text."""
         return self._redact(printable(text))
 
 

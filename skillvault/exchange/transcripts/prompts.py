@@ -223,7 +223,6 @@ class PromptTally:
             run.commits += _COMMIT_LINE.findall(result.text)[:1]
 
     def _judge_check(self, command: str, result: events.ToolResult) -> Check | None:
-        """Judge the run of a check, or return None for another command."""
         tool = checks.find_tool(command, self._patterns)
         if tool is None:
             return None
@@ -292,11 +291,8 @@ class PromptReader:
         return run
 
     def _add_subagent_checks(self, run: PromptRun) -> PromptRun:
-        """Add the checks of subagents that have their own files."""
         ids = (run.id or "", *run.later_ids)
-        new_checks = [
-            check for prompt_id in ids for check in self._subagent_checks.pop(prompt_id, [])
-        ]
+        new_checks = [check for key in ids for check in self._subagent_checks.pop(key, [])]
         if new_checks:
             all_checks = sorted((*run.checks, *new_checks), key=lambda c: (c.at is not None, c.at))
             run.checks = all_checks[-_MAX_ENTRIES:]
@@ -308,10 +304,8 @@ def _find_skill(call: events.ToolCall, command: str) -> str | None:
     if call.tool == "Skill":
         name = call.arguments.get("skill") or call.arguments.get("command")
         return str(name).rpartition(":")[2].lstrip("/") if isinstance(name, str) else None
-    may_read = call.tool == "Read" or call.tool in extract.SHELLS
-    match = (
-        _SKILL_FILE.search(command) if may_read and not _CHANGING_COMMAND.search(command) else None
-    )
+    reads = call.tool == "Read" or call.tool in extract.SHELLS
+    match = _SKILL_FILE.search(command) if reads and not _CHANGING_COMMAND.search(command) else None
     return match[1] if match else None
 
 

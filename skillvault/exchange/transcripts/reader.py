@@ -90,7 +90,6 @@ def helper_files(path: Path) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=1)
 def _helpers_by_parent(folder: Path, _changed_at: int) -> Mapping[str, tuple[Path, ...]]:
-    """Return the rollouts of helpers in a folder by their parent."""
     helpers: dict[str, tuple[Path, ...]] = {}
     for path in sorted(folder.glob("rollout-*.jsonl")):
         header = Header()

@@ -43,7 +43,6 @@ def is_opposite(a: Form, b: Form) -> bool:
 
 
 def _affirms(affirming: Form, denying: Form) -> bool:
-    """Return True if one text affirms a statement that the other denies."""
     for mark, scope in denying.scopes:
         if mark.kind == "negation":
             denied_stems = scope & denying.stems
@@ -62,13 +61,11 @@ def likeness(a: Form, b: Form) -> float:
     The larger of the two remainders counts in full, the smaller by half. Negations, sides and order
     are not compared.
     """
-    shared_stems = sum(map(weight, a.stems & b.stems))
-    shared_weight = shared_stems + MARK_WEIGHT * (
-        len(a.numbers & b.numbers) + len(a.names & b.names)
-    )
-    first, second = a.weight - shared_stems, b.weight - shared_stems
-    total = shared_weight + max(first, second) + min(first, second) / 2
-    return shared_weight / total if total else 1.0
+    stem_weight = sum(map(weight, a.stems & b.stems))
+    shared = stem_weight + MARK_WEIGHT * (len(a.numbers & b.numbers) + len(a.names & b.names))
+    first, second = a.weight - stem_weight, b.weight - stem_weight
+    total = shared + max(first, second) + min(first, second) / 2
+    return shared / total if total else 1.0
 
 
 def _is_word_replaced(a: Form, b: Form) -> bool:
@@ -103,7 +100,6 @@ def _missing_words(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
 
 
 def _differ(a: Form, b: Form) -> bool:
-    """Return True if two texts name different numbers or things."""
     return (
         a.numbers != b.numbers
         or a.names != b.names
@@ -128,12 +124,11 @@ def _opposed_axes(a: Form, b: Form) -> dict[str, bool]:
     different text from one without a side.
     """
     first, second = _sides_by_axis(a), _sides_by_axis(b)
-    contrary_axes = _contrary_axes(a, b)
+    contrary = _contrary_axes(a, b)
     return {
-        axis: binary
-        and (axis in contrary_axes or first[axis, binary].isdisjoint(second[axis, binary]))
+        axis: binary and (axis in contrary or first[axis, binary].isdisjoint(second[axis, binary]))
         for axis, binary in first.keys() & second.keys()
-        if first[axis, binary] != second[axis, binary] or (binary and axis in contrary_axes)
+        if first[axis, binary] != second[axis, binary] or (binary and axis in contrary)
     }
 
 
@@ -209,13 +204,11 @@ class FormIndex:
     def candidates(self, form: Form) -> list[int]:
         """Return the numbers of the forms that share enough words, numbers and names."""
         min_weight = SAME_LIKENESS * _total_weight(form)
-        shared_weights: dict[int, int] = defaultdict(int)
+        shared: dict[int, int] = defaultdict(int)
         for key, amount in _key_weights(form):
             for number in self._holders.get(key, ()):
-                shared_weights[number] += amount
-        matches = (
-            (number, amount) for number, amount in shared_weights.items() if amount >= min_weight
-        )
+                shared[number] += amount
+        matches = ((number, amount) for number, amount in shared.items() if amount >= min_weight)
         return sorted(
             number
             for number, amount in matches
@@ -224,7 +217,6 @@ class FormIndex:
 
 
 def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
-    """Yield (key, weight) for each stem, and for all numbers and names together."""
     for stem in form.stems:
         yield (form.numbers, form.names, stem), weight(stem)
     marks = len(form.numbers) + len(form.names)
@@ -233,7 +225,6 @@ def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
 
 
 def _total_weight(form: Form) -> int:
-    """Return the weight of the stems, numbers and names of a form."""
     return form.weight + MARK_WEIGHT * (len(form.numbers) + len(form.names))
 
 

@@ -242,7 +242,6 @@ def _exact_item(token: re.Match[str]) -> Item:
 
 @lru_cache(maxsize=1 << 16)
 def _word_items(word: str) -> tuple[Item, ...]:
-    """Return the items of a word, or of each part of a word with hyphens."""
     word = _POSSESSIVE.sub("", word)
     if _is_name(word):
         return (Item("name", word.lower()),)
@@ -255,12 +254,10 @@ _JOINT = regex(r"[-–./:]")
 
 
 def _is_name(word: str) -> bool:
-    lower_word = word.lower()
-    is_abbreviation = len(word) > 1 and word.isupper() and word.isascii()
+    lower = word.lower()
+    is_upper = len(word) > 1 and word.isupper() and word.isascii()
     is_code = _CODE.search(word) is not None
-    return (
-        is_abbreviation or is_code or lower_word in vocabulary.NAMES
-    ) and lower_word not in vocabulary.GENERAL
+    return (is_upper or is_code or lower in vocabulary.NAMES) and lower not in vocabulary.GENERAL
 
 
 def _part_items(word: str) -> Iterator[Item]:
@@ -284,7 +281,6 @@ _SILENT_WORDS = vocabulary.SILENT | vocabulary.RELATIONS | vocabulary.PARTICLES
 
 
 def _sides(word: str) -> tuple[Side, ...]:
-    """Return the sides that a word takes, in any of its inflections."""
     if word in vocabulary.SILENT - vocabulary.PARTICLES:
         return ()
     opposites = _opposites().get(stem(word), ())

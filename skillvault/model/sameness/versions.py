@@ -123,18 +123,15 @@ def _read_tokens(text: str) -> list[_Token]:
     for match in _TOKEN.finditer(text):
         word = match[0].lstrip(_OPENING)
         core = word.rstrip(_CLOSING) or word
-        lower_text = core.lower().replace("’", "'")
-        if lower_text in _WORDS["fillers"]:
+        low = core.lower().replace("’", "'")
+        if low in _WORDS["fillers"]:
             continue
-        key = stem(_POSSESSIVE.sub("", lower_text)) if lower_text[0].isalpha() else lower_text
+        key = stem(_POSSESSIVE.sub("", low)) if low[0].isalpha() else low
         if word.endswith(":"):
-            tokens += [
-                _Token(core, key, lower_text, ends_phrase=False),
-                _Token(":", ":", ":", False),
-            ]
+            tokens += [_Token(core, key, low, ends_phrase=False), _Token(":", ":", ":", False)]
         else:
             is_end = _PHRASE_END.search(word) is not None
-            tokens.append(_Token(core, key, lower_text, ends_phrase=is_end))
+            tokens.append(_Token(core, key, low, ends_phrase=is_end))
     return tokens
 
 
@@ -158,16 +155,13 @@ def _differing_spans(
     """Return the only span in which two sentences differ, or None for several spans."""
     texts = [[t for t in tokens if not t.has_class("articles")] for tokens in (first, second)]
     start = 0
-    shorter_length = min(map(len, texts))
-    while start < shorter_length and texts[0][start].key == texts[1][start].key:
+    shorter = min(map(len, texts))
+    while start < shorter and texts[0][start].key == texts[1][start].key:
         start += 1
-    common_ending = 0
-    while (
-        common_ending < shorter_length - start
-        and texts[0][-1 - common_ending].key == texts[1][-1 - common_ending].key
-    ):
-        common_ending += 1
-    regions = [text[start : len(text) - common_ending] for text in texts]
+    end = 0
+    while end < shorter - start and texts[0][-1 - end].key == texts[1][-1 - end].key:
+        end += 1
+    regions = [text[start : len(text) - end] for text in texts]
     if not all(0 < len(region) <= _MAX_VALUE for region in regions):
         return None
     keys, other_keys = ({token.key for token in region} for region in regions)
@@ -194,7 +188,6 @@ def _is_structural(token: _Token) -> bool:
 
 
 def _are_alike(older: _ValueSpan, newer: _ValueSpan) -> bool:
-    """Return True if two values can belong to the same slot."""
     kinds = [_kind(span) for span in (older, newer)]
     if "mixed" in kinds:
         return False

@@ -90,18 +90,15 @@ class Eraser(Struct, frozen=True):
         ]
         index = 0
         while index < len(words):
-            joined_words, last_end, match_end = "", words[index][2], None
+            group, last_end, match_end = "", words[index][2], None
             next_index = index + 1
             for number in range(index, len(words)):
                 word, start, end = words[number]
-                joined_words += word
-                if len(joined_words) > longest or start - last_end > _MAX_GAP:
+                group += word
+                if len(group) > longest or start - last_end > _MAX_GAP:
                     break
                 last_end = end
-                if (
-                    len(joined_words) in lengths
-                    and (len(joined_words), sign_text(self.key, joined_words)) in self.texts
-                ):
+                if len(group) in lengths and (len(group), sign_text(self.key, group)) in self.texts:
                     match_end, next_index = end, number + 1
             if match_end is not None:
                 yield words[index][1], match_end

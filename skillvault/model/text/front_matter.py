@@ -188,7 +188,6 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool
 def _edit_keys(
     front: str, path: tuple[str, ...], old_mapping: Mapping[str, Any], mapping: Mapping[str, Any]
 ) -> str:
-    """Edit the keys below `path` in which two mappings differ."""
     for key in reversed([*old_mapping, *(key for key in mapping if key not in old_mapping)]):
         value: Any = mapping.get(key)
         if key in old_mapping and key in mapping and old_mapping[key] == value:

@@ -165,7 +165,6 @@ def _replace_hidden(text: str, escape: Callable[[str], str]) -> str:
 
 
 def _has_right_to_left(text: str) -> bool:
-    """Return True if a text has letters of a script that is written from right to left."""
     return _RIGHT_TO_LEFT.search(text) is not None
 
 

@@ -117,7 +117,6 @@ def titles(text: str) -> list[str]:
 
 
 def _headings(text: str) -> Iterator[tuple[str, int, str]]:
-    """Yield (tag, line number, text) for each heading outside other blocks."""
     for opening, title in pairwise(_tokens(text)):
         if opening.type == "heading_open" and opening.level == 0:
             yield opening.tag, _lines_of(opening).start, _fold(title.content)
@@ -142,7 +141,6 @@ def bold_texts(text: str) -> list[str]:
 
 
 def _bold_of(content: str) -> Iterator[str]:
-    """Yield the outermost bold texts of a block."""
     parser, tokens = _parser(), list["Token"]()
     parser.inline.parse(content, parser, {}, tokens)
     depth, parts = 0, list[str]()
@@ -210,7 +208,6 @@ def _lines_of(token: "Token") -> slice:
 
 
 def _slices(text: str, starts: Iterable[int]) -> list[str]:
-    """Cut a text into slices that begin at these lines."""
     lines = _LINE.findall(text)
     return ["".join(lines[a:b]) for a, b in pairwise([0, *starts, len(lines)])]
 

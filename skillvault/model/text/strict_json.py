@@ -60,11 +60,9 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         counts = Counter(key for key, _ in pairs)
-        repeated_key = next(key for key, count in counts.items() if count > 1)
+        twice = next(key for key, count in counts.items() if count > 1)
         raise BadInputError(
-            f"{repeated_key[:60]}: the key occurs twice; keep one",
-            code="duplicate-key",
-            key=repeated_key,
+            f"{twice[:60]}: the key occurs twice; keep one", code="duplicate-key", key=twice
         )
     return mapping
 

@@ -357,10 +357,8 @@ def _replace_value(text: str, node: yaml.Node, value: Value, eol: str) -> str:
 def _place_among(text: str, node: yaml.MappingNode, name: str, order: Sequence[str]) -> int:
     """Return the position for a new key among its siblings, which `order` decides."""
     siblings = [key for key, _ in node.value]
-    later_keys = (
-        order[order.index(name) + 1 :] if name in order else [key.value for key in siblings]
-    )
-    follower = next((key for key in siblings if key.value in later_keys), None)
+    later = order[order.index(name) + 1 :] if name in order else [key.value for key in siblings]
+    follower = next((key for key in siblings if key.value in later), None)
     if follower is not None:
         return int(follower.start_mark.index)
     last_value = node.value[-1][1] if node.value else node
@@ -505,7 +503,6 @@ def _has(data: Any, key: tuple[str, ...]) -> bool:
 
 
 def _data_without(data: dict[str, Any], key: tuple[str, ...]) -> dict[str, Any]:
-    """Return the data without an entry, and without mappings that become empty."""
     head, *inner_key = key
     inner = _data_without(data[head], tuple(inner_key)) if inner_key else {}
     if inner:

@@ -157,10 +157,8 @@ class _WindowChange:
     def _write_window(self) -> Window:
         """Write the cone of folders that stay: open months, and months with the user's edits."""
         edits = self._read_edits()
-        window, window_without_edits = Window(self._months, edits), Window(self._months)
-        self._report.stay = {
-            path: state for path, state in edits.items() if window_without_edits.is_closed(path)
-        }
+        window, base = Window(self._months, edits), Window(self._months)
+        self._report.stay = {path: state for path, state in edits.items() if base.is_closed(path)}
         window.write(self._git)
         return window
 
@@ -242,7 +240,6 @@ class _WindowChange:
         self._report.returned = len(missing_paths)
 
     def _remove_closed_files(self, paths: list[str], differences: Entries) -> None:
-        """Remove the files whose bytes are the same in HEAD and in the index."""
         entries = self._git.entries(self._git.head(), paths)
         for path in paths:
             if path in entries and path not in differences:

@@ -104,7 +104,6 @@ def _list_open_folders(areas: Iterable[str], months: Iterable[str]) -> set[str]:
 
 
 def _write_cone(git: Git, leaves: set[str]) -> None:
-    """Write the folders that stay, as patterns of git's cone mode."""
     parents = {folder for leaf in leaves for folder in layout.folders_above(leaf)} - leaves
     lines = [_FILES, _NO_FOLDER]
     for parent in sorted(parents):

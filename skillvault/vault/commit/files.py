@@ -78,10 +78,8 @@ def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace
         shutil.copymode(target, source)
     if mode:
         bits = source.stat().st_mode
-        executable_bits = (
-            bits & 0o444
-        ) >> 2  # git makes a file executable for everybody who may read it
-        source.chmod(bits | executable_bits if mode == EXECUTABLE else bits & ~0o111)
+        run_bits = (bits & 0o444) >> 2  # git makes a file executable for everybody who may read it
+        source.chmod(bits | run_bits if mode == EXECUTABLE else bits & ~0o111)
     try:
         _move(source, target, replace=replace)
     except FileExistsError:

@@ -57,7 +57,6 @@ def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[
 
 
 def _read_saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
-    """Yield (path, time of the last change) for each file that exists."""
     for path in paths:
         try:
             state = path.stat()
@@ -93,7 +92,6 @@ def writers_of(state: os.stat_result) -> set[int]:
 
 
 def _list_descriptors() -> Iterator[tuple[str, str]]:
-    """Yield (process, descriptor) for all visible processes."""
     for pid in _list_process_ids():
         try:
             names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `git_processes`)
@@ -181,7 +179,6 @@ def _read_start_time(pid: int) -> float | None:
 
 
 def _list_ancestors() -> set[int]:
-    """Return the ids of this process and its ancestors."""
     pids: set[int] = set()
     pid = os.getpid()
     while pid > 1:
@@ -216,10 +213,8 @@ def describe_holder(lock: Path, *folders: Path) -> str | None:
     since = dict(_read_saving_times([lock])).get(lock)
     if since is None:
         return None
-    user_processes = [
-        process for process in git_processes(*folders) if not is_own_git(process.arguments)
-    ]
-    holders = [process for process in user_processes if process.since <= since + 1]
+    persons = [process for process in git_processes(*folders) if not is_own_git(process.arguments)]
+    holders = [process for process in persons if process.since <= since + 1]
     process = f" ({max(holders, key=lambda git: git.since)})" if holders else ""
     return f"git holds {lock.parent.name}/{lock.name} since {clock(since)}{process}"
 

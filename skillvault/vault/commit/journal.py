@@ -273,7 +273,6 @@ class Journal:
             self._git.index_file.set_entries(entries, self._git.settings().staging)
 
     def _has_change(self, path: str, change: PathChange) -> bool:
-        """Return True if the publication changed the content or the mode of a file."""
         if change.new_blob != change.old_blob:
             return True
         old_entry, new_entry = change.old_entry, change.new_entry
@@ -282,7 +281,6 @@ class Journal:
         return read_mode(self._root, path) == new_entry.mode
 
     def _has_new_content(self, path: str, change: PathChange) -> bool:
-        """Return True if a file still has the content that the publication wrote."""
         if change.grows and change.new_blob and change.old_blob:
             return has_prefix(self._root, path, self._blob(change.new_blob))
         return read_blob_id(self._root, path) == change.new_blob

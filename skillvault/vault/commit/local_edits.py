@@ -75,7 +75,6 @@ def read_git_state(
 def _find_lost_blobs(
     git: Git, index: Mapping[str, Entry], paths: Sequence[str]
 ) -> dict[str, frozenset[str | None]]:
-    """Return the blobs at these paths that the index has from lost commits."""
     lost_blobs: dict[str, frozenset[str | None]] = {}
     for commit in git.history.find_lost_commits():
         for path in commit.files.keys() & set(paths):
@@ -185,7 +184,6 @@ def read_mode(root: Path, path: str) -> str | None:
 
 
 def _find_special_folder(root: Path, path: str) -> str | None:
-    """Return the first folder above a path that is not a plain folder, but a link or a file."""
     for folder in layout.folders_above(path):
         state = read_state(f"{root}/{folder}")
         if state is None:

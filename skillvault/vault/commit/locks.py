@@ -153,7 +153,6 @@ def _describe_owner(descriptor: int) -> str:
 
 
 def _read_pid(descriptor: int) -> int | None:
-    """Return the process id in an open lock file, or None if there is none."""
     owner = re.fullmatch(rb'\{"pid": ([1-9][0-9]{0,8})\}', os.pread(descriptor, 1000, 0))
     return int(owner[1]) if owner else None
 

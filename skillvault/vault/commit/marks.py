@@ -77,12 +77,9 @@ def mark_changed_sections(
         skill, old_skill = parse_record(path, content), parse_record(path, old_content)
         if not (isinstance(skill, Skill) and isinstance(old_skill, Skill) and old_skill.written):
             continue
-        foreign_headings = foreign_sections.get(path, ())
+        headings = foreign_sections.get(path, ())
         marks = section_marks.update_marks(
-            section_marks.read_marks(old_skill.written),
-            old_skill.body,
-            skill.body,
-            foreign_headings,
+            section_marks.read_marks(old_skill.written), old_skill.body, skill.body, headings
         )
         if skill.description != old_skill.description:
             marks[section_marks.heading_mark(section_marks.DESCRIPTION)] = section_marks.text_mark(

@@ -215,7 +215,6 @@ class Writer:
         return is_published
 
     def _check_unopened(self, group: _Group) -> None:
-        """Raise UncommittedEditError if a process may still append to a file of the group."""
         for path, prefix in group.prefixes.items():
             is_unchanged = group.files[path] == prefix.start and not prefix.left
             process = None if is_unchanged else work_files.find_open_writer(self._root, path)
@@ -340,7 +339,6 @@ class Writer:
 
     @contextmanager
     def _lock_without_commit(self) -> Iterator[None]:
-        """Hold index.lock at a time when no `git commit` is open."""
         while True:
             self._wait_for_open_commit()
             reach("before-lock")

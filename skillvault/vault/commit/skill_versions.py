@@ -81,7 +81,6 @@ def skill_files(
 
 
 def _find_paths(path: str, former_names: Mapping[str, str]) -> list[str]:
-    """Return the paths that a file of a skill may have in a shelf, one for each name."""
     name, _, file_path = path.partition("/")
     aliases = [alias for alias, skill in former_names.items() if skill == name]
     return [path, *(f"{alias}/{file_path}" for alias in aliases)]

@@ -136,7 +136,6 @@ class Store(threading.local):
         return self._encoded[id(record)][1]
 
     def _rebuild(self) -> None:
-        """Rebuild the index, and stage the staged files again."""
         files = self.staging.files_staged
         follow.follow_tip(self.index, self.git, self.tip)
         if files:
@@ -475,7 +474,6 @@ def _find_list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> s
 
 
 def _find_changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
-    """Yield the links that these files add, remove or change."""
     owners = {path: owner for path in files if (owner := layout.links_owner(path))}
     contents = base.files.read(owners)
     for path, owner in owners.items():
@@ -483,7 +481,6 @@ def _find_changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iter
 
 
 def _find_origins(change: Change, base: Topics) -> dict[str, str]:
-    """Return the old path of each moved file by its new path."""
     return {
         move.target + path.removeprefix(move.source): path
         for move in change.moves
@@ -492,7 +489,6 @@ def _find_origins(change: Change, base: Topics) -> dict[str, str]:
 
 
 def _read_replacements(change: Change, base: Topics) -> dict[str, bytes]:
-    """Return the new bytes of each file that a change adopts or replaces."""
     expected_blobs = [(adoption.path, adoption.blob) for adoption in change.adopts]
     expected_blobs += [(replacement.path, replacement.blob) for replacement in change.replaces]
     for path, blob in expected_blobs:
@@ -558,7 +554,6 @@ def _index_commits(
 
 
 def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str | None) -> None:
-    """Raise UncommittedEditError if a commit after `base` changed one of these paths."""
     if base != tip and base is not None and tip is not None:
         changes = git.history.diff_trees(base, tip)
         if path := min(changes.keys() & set(paths), default=None):

@@ -83,7 +83,6 @@ class Inbox:
         return {reason: sorted(names) for reason, names in reasons.items()}
 
     def _entries(self) -> "Iterator[tuple[str, os.DirEntry[str]]]":
-        """Yield (name below inbox/, entry) for the entries of inbox/ and inbox/untrusted/."""
         for folder, prefix in ((layout.INBOX, ""), (layout.UNTRUSTED, "untrusted/")):
             path = self.root / folder
             for entry in os.scandir(path) if path.is_dir() else ():

@@ -53,8 +53,8 @@ def is_never_served(root: Path, folder: Path) -> bool:
     real_folder = layout.real_path(folder)
     closed_folders = (layout.real_path(root / name) for name in _CLOSED_FOLDERS)
     return any(
-        closed_folder.is_relative_to(real_folder) or real_folder.is_relative_to(closed_folder)
-        for closed_folder in closed_folders
+        path.is_relative_to(real_folder) or real_folder.is_relative_to(path)
+        for path in closed_folders
     )
 
 

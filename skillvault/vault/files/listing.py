@@ -102,7 +102,6 @@ def is_skill_file(name: str) -> bool:
 
 
 def _linked_skill_file(folder: str) -> str | None:
-    """Return the skill's file in a linked folder, or None."""
     paths = (f"{folder}/{name}" for name in (FILE, *_OTHER_SPELLINGS))
     return next((path for path in paths if os.path.isfile(path)), None)  # noqa: PTH113 (as below)
 

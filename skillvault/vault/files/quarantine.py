@@ -144,7 +144,6 @@ class Quarantine:
         return files
 
     def _find_changed(self) -> Iterator[tuple[Path, str]]:
-        """Yield (path, original name) for each quarantined file that was changed."""
         for name in self.file_names():
             path = self._folder / name
             reason = _read_reason(path)
@@ -231,7 +230,6 @@ class Quarantine:
         return [arrival.make_printable(name) for name in files]
 
     def _check_names(self, names: Sequence[str] | None) -> list[str]:
-        """Return distinct names. Raise UsageError for a name that is not in quarantine/."""
         if self._folder.is_symlink():
             message = "quarantine/ is a symbolic link and is not followed; remove the files by hand"
             raise UsageError(message)
@@ -337,7 +335,6 @@ def _reason_file(path: Path) -> Path:
 
 
 def _read_reason(path: Path) -> dict[str, object] | None:
-    """Return the reason beside a quarantined file, or None if it cannot be read."""
     file = _reason_file(path)
     if file.is_symlink() or not file.is_file():
         return None

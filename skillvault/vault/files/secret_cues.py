@@ -228,7 +228,6 @@ def _is_mixed(part: str, turns: int) -> bool:
 
 
 def _build_finder(words: Iterable[str]) -> Any:
-    """Build an automaton that finds all these words in one pass over a text."""
     automaton = ahocorasick.Automaton()
     for word in words:
         automaton.add_word(word, word)
@@ -240,7 +239,6 @@ _NAME_FINDER = _build_finder(_SECRET_NAMES)
 
 
 def _find_names(lowered: str) -> list[tuple[int, str]]:
-    """Return (start, word) for each word that names a secret, in order."""
     matches = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
     # If a word is repeated, only the last one has the value.
     return sorted((pos, word) for pos, word in matches if (pos + len(word), word) not in matches)
@@ -325,7 +323,6 @@ def _read_name(text: str, lowered: str, word_start: int, word: str) -> _Name | N
 
 
 def _describes_secret(text: str, match: re.Match[str]) -> bool:
-    """Return True if the name describes a secret, as `password_age` does."""
     suffix = text[slice(*match.span("rest"))]
     return suffix != "" and any(part.lower() in _ATTRIBUTES for part in _PARTS.findall(suffix))
 
@@ -470,15 +467,13 @@ def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
             yield _Cut(start, end, "Secret Keyword")
 
 
-def _find_cuts_below(text: str, lowered: str, positions: list[int]) -> Iterator[_Cut]:
+def _find_cuts_below(text: str, lowered: str, starts: list[int]) -> Iterator[_Cut]:
     """Yield the values in table columns that are headed by the name of a password.
 
-    `positions` are the positions of such names. Each line is read once.
+    `starts` are the positions of such names. Each line is read once.
     """
     end = 0
-    for start, group in groupby(
-        positions, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1
-    ):
+    for start, group in groupby(starts, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
         head = _TABLE.match(lowered, start) if start >= end else None
         if head is None:
             continue

@@ -74,7 +74,6 @@ class WorkTreeView:
 
 
 def _decode_text(content: bytes) -> str | None:
-    """Decode a text file, or return None for other content, such as a picture."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -114,7 +113,6 @@ def parse_record(path: str, content: bytes) -> Parsed:
 
 
 def _check_path(path: str, record: Parsed) -> None:
-    """Raise BadInputError if a record's fields contradict its path."""
     kinds_with_domain = (
         *(records.Outcome, records.Evaluation, records.Answer, records.Recommendation),
         *(records.Fact, records.Correction),

@@ -417,7 +417,6 @@ def find_foreign_hooks(folder: Path) -> Iterator[Path]:
 
 
 def _is_own_hook(path: Path) -> bool:
-    """Return True if `init` installs this hook, perhaps with another Python."""
     template = layout.resource("hooks") / path.name
     if not template.is_file():
         return False

@@ -227,6 +227,4 @@ def find_new_path(path: str, files: Mapping[str, Diff]) -> str | None:
     if files[path].after:
         return None
     paths = (f"{shelf}/{path.partition('/')[2]}" for shelf in layout.SHELVES)
-    return next(
-        (new_path for new_path in paths if new_path in files and files[new_path].after), None
-    )
+    return next((target for target in paths if target in files and files[target].after), None)

@@ -147,9 +147,7 @@ class Objects:
     def fetch_missing(self, ids: Iterable[str]) -> None:
         """Fetch the objects that a partial clone lacks, all at once."""
         if self._fetch and self._is_partial():
-            missing_ids = [
-                object_id for object_id in dict.fromkeys(ids) if object_id not in self._repository
-            ]
+            missing_ids = [sha for sha in dict.fromkeys(ids) if sha not in self._repository]
             if missing_ids:
                 self._fetch(missing_ids)
 
@@ -200,7 +198,6 @@ class Objects:
                 yield prefix + name, node
 
     def _find_below(self, node: Any, path: str) -> Any:
-        """Return pygit2's object at a path in a tree, or None."""
         for name in filter(None, path.split("/")):
             if node is None or node.type != _TREE or name not in node:
                 return None

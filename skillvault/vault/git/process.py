@@ -63,10 +63,8 @@ def failure_of(command: str, stderr: bytes) -> str:
     lines = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
     end = None if any(OWNER_REMEDY in line for line in lines) else fatal + 2
-    message = " ".join(lines[fatal:end]) or "failed without a message"
-    return f"git {command}: {message}" + (
-        f"; {PARTIAL_ADVICE}" if "promisor remote" in message else ""
-    )
+    text = " ".join(lines[fatal:end]) or "failed without a message"
+    return f"git {command}: {text}" + (f"; {PARTIAL_ADVICE}" if "promisor remote" in text else "")
 
 
 _CHUNK_BYTES = 1 << 18  # that are read at once from git
@@ -184,14 +182,8 @@ class Runner:
         import git  # noqa: PLC0415 (50 ms; many commands start no git)
 
         settings = {**_ENVIRONMENT, **self.index, **(env or {})}
-        unset_variables = sorted(
-            name for name in _REMOVED_VARIABLES - settings.keys() if name in os.environ
-        )
-        prefix = (
-            ["env", *(part for name in unset_variables for part in ("-u", name))]
-            if unset_variables
-            else []
-        )
+        unset = sorted(name for name in _REMOVED_VARIABLES - settings.keys() if name in os.environ)
+        prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
         try:
             # GitPython would expand `$` and `~` in a text, and replace a missing folder by its own.
             process = git.Git(self._root).execute(

@@ -134,11 +134,11 @@ class Upstream:
 
         This is a forced push, so only `skillvault erase` may call it.
         """
-        push_values = {ABSENT: ""}
+        values = {ABSENT: ""}
         leases = [
-            f"--force-with-lease={move.ref}:{push_values.get(move.old, move.old)}" for move in moves
+            f"--force-with-lease={move.ref}:{values.get(move.old, move.old)}" for move in moves
         ]
-        specs = [f"{push_values.get(move.new, move.new)}:{move.ref}" for move in moves]
+        specs = [f"{values.get(move.new, move.new)}:{move.ref}" for move in moves]
         if self._push(*specs, options=["--atomic", *leases]) == "outrun":
             raise GitError(f"git push: somebody pushed to {self.remote} meanwhile; erase again")
 

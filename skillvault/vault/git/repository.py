@@ -175,7 +175,6 @@ class Git:
         return f" (`git revert --abort`, then `skillvault undo {commit}`)"
 
     def _branch_problem(self, branch: str, may_be_empty: bool) -> str | None:
-        """Return the problem if HEAD is not on the branch, else None."""
         head, tip = self.branch(), self.tip(branch)
         if head == branch:
             problem = "the branch has no commit yet; run `skillvault init`"
@@ -336,7 +335,6 @@ def _is_plain(config: bytes) -> bool:
 
 
 def _read_plain_file(path: Path) -> bytes:
-    """Return the bytes of a file. Raise OSError for a link."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:  # noqa: PTH123 (a descriptor)
         return file.read()
 
@@ -376,10 +374,8 @@ def _find_past_commit(git: Git, branch: str, moment: str) -> str:
         if not commit:
             raise UsageError(f"--at {moment}: the vault has no commit that old")
         return commit
-    revision = f"{moment}^{{commit}}"
-    commit = git.text(
-        "rev-parse", "--verify", "--quiet", "--end-of-options", revision, ok=(0, 1, 128)
-    )
+    spec = f"{moment}^{{commit}}"
+    commit = git.text("rev-parse", "--verify", "--quiet", "--end-of-options", spec, ok=(0, 1, 128))
     if not commit:
         raise UsageError(
             f"--at {moment}: neither a commit nor a time; write it as HEAD~3, 2026-11-20 or "

@@ -93,7 +93,6 @@ class Connection(Rows):
         return pin
 
     def _begin_reading(self, path: Path) -> sqlite3.Connection:
-        """Return a connection that reads one state of the file."""
         database = self._idle.pop() if self._idle else _connect(str(path))
         try:
             database.execute("begin")
@@ -241,7 +240,6 @@ class Connection(Rows):
             self._path = None
 
     def _delete_file(self, path: Path) -> bool:
-        """Delete a file unless it was replaced. Return False if the old file is still there."""
         if self._is_replaced(path) and path.exists():
             return True
         for suffix in ("", "-wal", "-shm"):
@@ -279,7 +277,6 @@ class Connection(Rows):
         return _create(_connect(":memory:"), self._shape)
 
     def _open_file(self, path: Path) -> sqlite3.Connection:
-        """Open an index file, and create the tables if it is new."""
         path.parent.mkdir(exist_ok=True)
         database = _connect(str(path))
         try:
@@ -349,7 +346,6 @@ def _read_commit(database: sqlite3.Connection) -> str | None:
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    """Connect to a file, or to a database in memory."""
     # Each thread has its own connections, but any thread may give back that of a pin.
     database = sqlite3.connect(
         name, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
@@ -373,7 +369,6 @@ def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
 
 
 def _copy_of(database: sqlite3.Connection) -> sqlite3.Connection:
-    """Copy a database to memory."""
     copy = _connect("")
     database.backup(copy)
     return copy
@@ -406,7 +401,6 @@ def _read_version(database: sqlite3.Connection) -> int:
 
 
 def _read_identity(path: Path) -> tuple[int, int] | None:
-    """Return (device, inode) of a file, or None if it does not exist."""
     try:
         state = path.stat()
     except OSError:

@@ -191,9 +191,7 @@ class Corrections(Topic):
 
     def waiting(self) -> list[Correction]:
         """Return the corrections that wait for approval, ordered by id."""
-        return [
-            correction for correction in self._read_proposals() if correction.state == "proposed"
-        ]
+        return [rule for rule in self._read_proposals() if rule.state == "proposed"]
 
     def passages(self) -> list[Correction]:
         """Return the passages of documents from which the judge must extract rules, by id."""

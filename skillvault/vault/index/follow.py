@@ -156,7 +156,6 @@ def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | No
 
 
 def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCommit]:
-    """Yield the commits of a revision range, parents first."""
     depths: dict[str, int] = {}
 
     def depth(sha: str) -> int:
@@ -171,7 +170,6 @@ def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCo
 
 
 def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
-    """Yield the links that differ between the old and new versions of files."""
     for path, versions in files.items():
         if owner := layout.links_owner(path):
             data = git.blobs(entry.id for entry in versions if entry)
@@ -217,10 +215,8 @@ def _compare_tables(pin: Pin) -> Iterator[str]:
     for table, type_name in TABLE_TYPES.items():
         file_numbers = f"select n from file where type = ? and ref_id is not null and {_HAS_TABLE}"
         missing_query = f"{file_numbers} except select n from {table}"
-        extra_query = (
-            f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
-        )
-        if pin.rows(missing_query, [type_name]) or pin.rows(extra_query, [type_name]):
+        extras = f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
+        if pin.rows(missing_query, [type_name]) or pin.rows(extras, [type_name]):
             yield f"the table {table} does not hold what the files do"
 
 
@@ -230,9 +226,7 @@ def _compare_documents(pin: Pin) -> Iterator[str]:
     If two records have the same name, neither is compared.
     """
     documents: dict[str, ranking.Document | None] = {}
-    trusted_ids = {
-        document_id for (document_id,) in pin.rows("select id from outcome where trust = 'local'")
-    }
+    trusted_ids = {key for (key,) in pin.rows("select id from outcome where trust = 'local'")}
     for path, kind, value in pin.rows(_TEXTS):
         record = decode(kind, value)
         if not is_searchable(path) or not is_trusted(path, record, trusted_ids):
@@ -241,11 +235,9 @@ def _compare_documents(pin: Pin) -> Iterator[str]:
             documents[document.id] = None if document.id in documents else document
     stored_rows = {row[0]: row for row in pin.rows(ranking.STORED)}
     tasks: dict[str, str] = dict(pin.rows(ranking.TASKS))
-    for document_id, document in documents.items():
-        if document and stored_rows.get(document_id) != ranking.table_row(
-            document, tasks.get(document_id, "")
-        ):
-            yield f"{document_id} is not found by its text"
+    for key, document in documents.items():
+        if document and stored_rows.get(key) != ranking.table_row(document, tasks.get(key, "")):
+            yield f"{key} is not found by its text"
 
 
 def _find_history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[str]:

@@ -193,7 +193,6 @@ class Layers(Topic):
 
 
 def _file_row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes | None]:
-    """Return the columns (blob, name, value) for a file."""
     if isinstance(content, Problem):
         return None, None, encode(content)
     value = encode(content.skill)

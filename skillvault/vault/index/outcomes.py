@@ -224,7 +224,6 @@ class Recommendations(Topic):
         }
 
     def _receipts(self, decisions: Iterable[str]) -> dict[str, list[ReceiptRow]]:
-        """Return the receipts with a task of each decision, oldest first."""
         query = """select decision, agent, trust, at, task
             from recommendation where decision in {} and task != '' order by id"""
         return group(
@@ -234,7 +233,6 @@ class Recommendations(Topic):
 
 
 def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
-    """Return the trusted outcomes of each decision as claims, oldest first."""
     query = """select decision, agent, at
         from outcome where decision in {} and trust = 'local' and action != '' order by at, id"""
     rows = reader.rows_matching(query, decisions)
@@ -253,16 +251,14 @@ class Tasks(Topic):
         times: dict[str, int] = {}
         tasks: dict[str, str] = {}
         decisions: dict[str, tuple[str, Claim]] = {}
-        for outcome_id, at, task, decision, trust, agent in self._reader.rows_matching(
-            _OUTCOMES, ids
-        ):
-            times[outcome_id] = at
+        for key, at, task, decision, trust, agent in self._reader.rows_matching(_OUTCOMES, ids):
+            times[key] = at
             if task:
-                tasks[outcome_id] = task
+                tasks[key] = task
             elif decision:
-                decisions[outcome_id] = decision, Claim(trust, agent, moment(at))
+                decisions[key] = decision, Claim(trust, agent, moment(at))
         tasks |= Recommendations(self._reader).receipt_tasks(decisions)
-        return {outcome_id: (times[outcome_id], task) for outcome_id, task in tasks.items()}
+        return {key: (times[key], task) for key, task in tasks.items()}
 
     def latest_behind(self, name: str, limit: int) -> set[str]:
         """Return the latest outcomes from which a skill was made.
@@ -271,15 +267,13 @@ class Tasks(Topic):
         """
         links = """from link where target_kind = ? and target_id = ?
             and type != 'contradicted' and source_kind"""
-        sources_query = f"select source_kind, source_id {links} in ('fact', 'skill')"
+        sources = f"select source_kind, source_id {links} in ('fact', 'skill')"
         query = f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
         outcomes: set[str] = set()
         targets = [("skill", name)]
         for target in targets:  # the loop appends targets
             outcomes |= set(self._reader.column(query, target))
-            targets += [
-                row for row in self._reader.rows(sources_query, target) if row not in targets
-            ]
+            targets += [row for row in self._reader.rows(sources, target) if row not in targets]
         return outcomes
 
     def latest_users(self, skill: str, limit: int) -> set[str]:

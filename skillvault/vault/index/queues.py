@@ -133,10 +133,7 @@ class Queues:
         """Mark each of these records that lacks a record of another kind, and unmark the rest."""
         for queue in self._queries.missing:
             kinds = {trigger.kind for trigger in queue.when}
-            keys = [
-                (bind(record_id),)
-                for record_id in sorted({ref.id for ref in refs if ref.kind in kinds})
-            ]
+            keys = [(bind(key),) for key in sorted({ref.id for ref in refs if ref.kind in kinds})]
             delete = f"delete from due where step = '{queue.name}' and key = ?"
             self._database.executemany(delete, keys)
             self._database.executemany(f"{_compile_everything(queue)} and t0.id = ?", keys)
@@ -243,7 +240,6 @@ def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911
 
 
 def _follow_end(path: _Path, relation: due.LinkSource | due.LinkTarget) -> _Path:
-    """Follow a link to the record at one of its ends."""
     end = f"{path.row}.{'source' if isinstance(relation, due.LinkSource) else 'target'}"
     conditions = (*path.conditions, f"{end}_kind = '{relation.kind}'")
     if isinstance(relation, due.LinkSource) and relation.to:
@@ -252,7 +248,6 @@ def _follow_end(path: _Path, relation: due.LinkSource | due.LinkTarget) -> _Path
 
 
 def _follow_sources(path: _Path, link_type: str) -> _Path:
-    """Follow links of a type to their sources, recursively."""
     prefix = f"""with recursive line (id) as (select {path.id} {path.body}
         union select l.source_id from line cross join link l where l.target_id = line.id
         and l.target_kind = '{path.kind}' and l.source_kind = '{path.kind}'
@@ -261,7 +256,6 @@ def _follow_sources(path: _Path, link_type: str) -> _Path:
 
 
 def _follow_targets(path: _Path, kind: str) -> _Path:
-    """Follow links to their targets of a kind, recursively."""
     start = "evaluation" if path.kind == "outcome" else path.kind
     prefix = f"""with recursive line (kind, id) as (select '{start}', {path.id} {path.body}
         union select l.target_kind, l.target_id from line cross join link l

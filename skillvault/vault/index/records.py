@@ -269,7 +269,6 @@ class Links(Topic, Mapping[str, Link]):
         return self._links(lambda: self._reader.rows(f"{_LINK} where type = ?", [link_type]))
 
     def _links(self, query_rows: Callable[[], Sequence[Row]]) -> list[Link]:
-        """Return the links in the queried rows, each once, ordered by id."""
         try:
             links = [parse_link(row) for row in query_rows()]
         except DamagedRowError as error:

@@ -93,11 +93,9 @@ def index_parts(parts: Sequence[Commit], depth: int, refs: Sequence[Ref]) -> lis
 
     A touched record that no part names as its target belongs to the first part.
     """
-    part_by_target = {ref: part for part in reversed(parts) for ref in part.targets}
+    owners = {ref: part for part in reversed(parts) for ref in part.targets}
     return [
-        IndexedCommit(
-            part, depth, [ref for ref in refs if part_by_target.get(str(ref), parts[0]) is part]
-        )
+        IndexedCommit(part, depth, [ref for ref in refs if owners.get(str(ref), parts[0]) is part])
         for part in parts
     ]
 
@@ -146,9 +144,7 @@ def put_files(
 
 def _join_outcomes(database: sqlite3.Connection, decisions: Iterable[str], queues: Queues) -> None:
     """Replace the outcomes of these decisions with their joined state."""
-    changes = [
-        change for decision in sorted(decisions) for change in _find_outdated(database, decision)
-    ]
+    changes = [change for key in sorted(decisions) for change in _find_outdated(database, key)]
     for change in changes:
         files = {change.path: (change.blob, change.outcome)}
         numbers = _replace_files(database, files, queues)
@@ -160,9 +156,7 @@ def _join_outcomes(database: sqlite3.Connection, decisions: Iterable[str], queue
 
 def join_all_outcomes(database: sqlite3.Connection, queues: Queues) -> None:
     """Replace every outcome with its joined state."""
-    _join_outcomes(
-        database, {decision for (decision,) in database.execute(_JOINABLE_DECISIONS)}, queues
-    )
+    _join_outcomes(database, {key for (key,) in database.execute(_JOINABLE_DECISIONS)}, queues)
 
 
 def _replace_files(
@@ -217,14 +211,12 @@ def _replace_files(
 
 
 def _read_former_names(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
-    """Return the former names of the skills in these files."""
     query = "select formerly from skill where n = ? and formerly != ''"
     rows = (row for number in numbers for row in database.execute(query, [number]))
     return {name for (names,) in rows for name in names.split("\n")}
 
 
 def _delete_rows(database: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    """Delete the rows of files, except their links."""
     rows = [(n,) for n in numbers]
     database.executemany(_RESET_ACCOUNTS, rows)
     for table in ("file", "own", *TABLE_TYPES):
@@ -237,16 +229,13 @@ def _delete_derived(
     files: Mapping[str, File | None],
     queues: Queues,
 ) -> None:
-    """Delete the data that was derived from the old state of these files."""
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
     documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
-    _remove_documents(
-        database, documents.union(f"evaluation:{record_id}" for record_id in outcomes)
-    )
+    _remove_documents(database, documents.union(f"evaluation:{key}" for key in outcomes))
     _forget_uses(database, outcomes, queues)
     evaluations = {path: ref.id for path, ref in refs.items() if ref.kind == "evaluation"}
-    removed_evaluations = [record_id for path, record_id in evaluations.items() if not files[path]]
-    marked_ids = [(bind(record_id),) for record_id in (*outcomes, *removed_evaluations)]
+    removed_evaluations = [key for path, key in evaluations.items() if not files[path]]
+    marked_ids = [(bind(key),) for key in (*outcomes, *removed_evaluations)]
     database.executemany("delete from mark where outcome = ?", marked_ids)
     _forget_sayings(database, map(bind, dict.fromkeys((*outcomes, *evaluations.values()))))
 
@@ -264,7 +253,6 @@ def _read_link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) ->
 
 
 def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
-    """Return (path, *columns) for each link in the lists among these files."""
     return {
         (path, *map(bind, link_row(link)))
         for path, file in files.items()
@@ -379,13 +367,11 @@ def _make_documents(database: sqlite3.Connection, files: Mapping[str, File]) -> 
     refs = list(filter(None, map(layout.ref_of, files)))
     ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
     query = "select 1 from outcome where id = ? and trust = 'local'"
-    trusted_ids = {
-        record_id for record_id in ids if database.execute(query, [bind(record_id)]).fetchone()
-    }
+    trusted_ids = {key for key in ids if database.execute(query, [bind(key)]).fetchone()}
     parsed_files = [(path, record) for path, (_, record) in files.items() if is_searchable(path)]
     outcome_ids = {ref.id for ref in refs if ref.kind == "outcome"}
-    for record_id in sorted(trusted_ids & outcome_ids):
-        for path, kind, value in database.execute(_EVALUATION, [bind(record_id)]):
+    for key in sorted(trusted_ids & outcome_ids):
+        for path, kind, value in database.execute(_EVALUATION, [bind(key)]):
             if path not in files and value is not None:
                 parsed_files.append((path, decode(kind, value)))
     for path, record in parsed_files:
@@ -466,7 +452,6 @@ class _OutcomeChange(NamedTuple):
 
 
 def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
-    """Return the decisions of the outcomes and receipts in these files."""
     rows = database.execute(_DECISIONS_OF_FILES, {"numbers": _json_list(numbers)})
     return {decision for (decision,) in rows}
 
@@ -493,26 +478,20 @@ def _find_outdated(database: sqlite3.Connection, decision: str) -> Iterator[_Out
     # Two files of one id get the same outcome.
     outcomes_by_id = {member.id: member for member in members}
     retracted_ids = {
-        outcome_id
-        for outcome_id in outcomes_by_id
-        if database.execute(_IS_RETRACTED, [bind(outcome_id)]).fetchone()
+        key for key in outcomes_by_id if database.execute(_IS_RETRACTED, [bind(key)]).fetchone()
     }
-    valid_outcomes = [
-        o for outcome_id, o in outcomes_by_id.items() if outcome_id not in retracted_ids
-    ]
+    valid_outcomes = [o for key, o in outcomes_by_id.items() if key not in retracted_ids]
     completions = {c.outcome.id: c for c in complete_outcomes(valid_outcomes, receipts)}
-    for path, blob, value, indexed_value, counts in rows:
+    for path, blob, value, index_value, counts in rows:
         record = _decode_outcome(value)
         if record is None:
             continue
         if record.id in retracted_ids:  # it joins nothing and does not count
-            if counts or record != _decode_outcome(indexed_value):
+            if counts or record != _decode_outcome(index_value):
                 yield _OutcomeChange(path, blob, record, None, counts=False)
             continue
         completion = completions[record.id]
-        if completion.outcome != _decode_outcome(indexed_value) or completion.counts != bool(
-            counts
-        ):
+        if completion.outcome != _decode_outcome(index_value) or completion.counts != bool(counts):
             own_value = value if completion.outcome != record else None
             yield _OutcomeChange(path, blob, completion.outcome, own_value, completion.counts)
 

@@ -220,15 +220,11 @@ class Skills(Folder[Skill]):
         """Return the subjects of the outcomes from which each skill was made."""
         ids_by_skill = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
-        ids = dict.fromkeys(
-            outcome_id for outcome_ids in ids_by_skill.values() for outcome_id in outcome_ids
-        )
+        ids = dict.fromkeys(key for outcome_ids in ids_by_skill.values() for key in outcome_ids)
         rows = self._reader.rows_matching(query, ids)
-        subjects = {
-            outcome_id: (domain, action, target) for outcome_id, domain, action, target in rows
-        }
+        subjects = {key: (domain, action, target) for key, domain, action, target in rows}
         return {
-            name: {subjects[outcome_id] for outcome_id in outcome_ids if outcome_id in subjects}
+            name: {subjects[key] for key in outcome_ids if key in subjects}
             for name, outcome_ids in ids_by_skill.items()
         }
 
@@ -252,7 +248,6 @@ class Skills(Folder[Skill]):
 
 
 def _find_reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
-    """Return all direct and indirect sources of a record."""
     reached_refs: set[Ref] = set()
     open_refs = [start]
     while open_refs:

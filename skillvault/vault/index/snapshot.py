@@ -259,7 +259,6 @@ class Staging(Topics):
         self.files_staged, self._by_blob = {}, {}
 
     def _bytes(self, blobs: Iterable[str]) -> Mapping[str, bytes]:
-        """Return the bytes of committed or staged blobs."""
         ids = list(blobs)
         contents = {blob: self._by_blob[blob] for blob in ids if blob in self._by_blob}
         return {**self._committed([blob for blob in ids if blob not in contents]), **contents}

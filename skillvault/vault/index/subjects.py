@@ -133,10 +133,7 @@ class Subjects(Topic):
     # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:
         """Store the marks of outcomes, by id."""
-        rows = [
-            (outcome_id, _SEPARATOR.join(outcome_marks))
-            for outcome_id, outcome_marks in marks.items()
-        ]
+        rows = [(key, _SEPARATOR.join(outcome_marks)) for key, outcome_marks in marks.items()]
         self._reader.change_many("insert or replace into mark values (?, ?)", rows)
 
     def keep_position(
@@ -179,10 +176,8 @@ class Subjects(Topic):
 
 
 def _parse_row(row: Sequence[Any]) -> IndexedOutcome:
-    at, outcome_id, is_evaluated, marks = row
-    return IndexedOutcome(
-        at, outcome_id, bool(is_evaluated), None if marks is None else _split(marks)
-    )
+    at, key, is_evaluated, marks = row
+    return IndexedOutcome(at, key, bool(is_evaluated), None if marks is None else _split(marks))
 
 
 def _split(marks: str) -> tuple[str, ...]:

@@ -118,9 +118,7 @@ class Uses(Topic):
         query = f"""select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral'
             and (o.at, o.id) > (?, ?) and {_IS_CLOSED} order by o.at, o.id limit 1 offset ?"""
         rows = self._reader.rows(query, [domain, end.at, end.id, count - 1])
-        return next(
-            (SumsEnd(end.decisions + count, at, outcome_id) for at, outcome_id in rows), None
-        )
+        return next((SumsEnd(end.decisions + count, at, key) for at, key in rows), None)
 
     def decisions(self, domain: str, end: SumsEnd) -> list[DecisionRow]:
         """Return the closed decisions of a domain up to `end`."""

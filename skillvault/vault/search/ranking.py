@@ -201,21 +201,18 @@ class Hit(Struct, frozen=True):
 class Hits(Struct, frozen=True):
     """The documents that contain words of the query, best first.
 
-    `query_weights` and `texts` are the arguments for a `Near`, which ranks by meaning.
+    `weights` (of the query's words) and `texts` are the arguments for a `Near`, which ranks by
+    meaning.
     """
 
     limit: int
     hits: Sequence[Hit]
-    query_weights: Terms
+    weights: Terms
     texts: Sequence[Sequence[str]]
 
     def rank(self, nearness: Near | None) -> list[Hit]:
         """Return the hits ordered by words, or by words and meaning if there is a `nearness`."""
-        hits = (
-            self.hits
-            if nearness is None
-            else self._rerank(nearness(self.query_weights, self.texts))
-        )
+        hits = self.hits if nearness is None else self._rerank(nearness(self.weights, self.texts))
         return list(hits[: self.limit])
 
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
@@ -259,14 +256,12 @@ def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
     The documents may be added later; "" removes the tasks.
     """
     _change_stamp(database)
-    for document_id, task in tasks.items():
-        database.execute("delete from ranked_task where id = ?", (document_id,))
+    for key, task in tasks.items():
+        database.execute("delete from ranked_task where id = ?", (key,))
         if task:
-            database.execute("insert into ranked_task values (?, ?)", (document_id, task))
+            database.execute("insert into ranked_task values (?, ?)", (key, task))
         text = split_unspaced(task)
-        number = database.execute(
-            "select number from ranked where id = ?", (document_id,)
-        ).fetchone()
+        number = database.execute("select number from ranked where id = ?", (key,)).fetchone()
         if number:
             sql = "update ranked set task = ? where number = ?"
             database.execute(sql, (_word_worth("task", text), *number))
@@ -440,7 +435,6 @@ def _is_general(word: str) -> bool:
 
 
 def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
-    """Return the words of a query with the highest weights."""
     weights = {}
     for word in dict.fromkeys(_words(query)[:_MAX_WORDS]):
         terms = _weights(stems, [word])
@@ -583,7 +577,6 @@ class _Index:
         return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
-        """Return (number of documents, number of occurrences) for each term."""
         unread_terms = [term for term in terms if term not in self._counted]
         placeholders = ", ".join("?" * len(unread_terms))
         sql = f"select term, doc, cnt from ranked_terms where term in ({placeholders})"  # noqa: S608

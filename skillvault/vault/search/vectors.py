@@ -76,10 +76,7 @@ def _vectors(words: list[str]) -> Floats:
     model = _model()
     tokens = model.tokenizer.encode_batch(words, add_special_tokens=False)
     zeros = np.zeros(model.embedding.shape[1])
-    means = [
-        model.embedding[word_tokens.ids].mean(axis=0) if word_tokens.ids else zeros
-        for word_tokens in tokens
-    ]
+    means = [model.embedding[word.ids].mean(axis=0) if word.ids else zeros for word in tokens]
     return _unit(np.stack(means).astype(np.float64))
 
 

@@ -1,7 +1,7 @@
-"""Vault, the Python interface: open a vault, record outcomes, run the loop, ask why.
+"""The Python interface `Vault`: open a vault, record outcomes, run the loop, ask why.
 
 It offers everything that the command line does, as typed calls. Only here do times default to the
-wall clock. A question loads only the modules that answer it: see `model.lazy`.
+wall clock. A question loads only the modules that answer it, see `model.lazy`.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Vault:
 
     @property
     def judge(self) -> Judge:
-        """The judge that evaluates and writes: the one given to `Vault`, else the policy's."""
+        """The judge that evaluates and writes: the one given to `Vault`, or else the policy's."""
         if self._judge is not None:
             return self._judge
         return judges.policy_judge(self.store)
@@ -131,7 +131,7 @@ class Vault:
     def open(cls, path: Path | str | None = None, judge: Judge | None = None) -> Vault:
         """Open the vault in the folder `path`, by default the nearest at or above this folder.
 
-        NotAVaultError if there is none; the parents of a given `path` are not searched.
+        Raises NotAVaultError if there is none. The parents of a given `path` are not searched.
         """
         root = layout.find_root(Path()) if path is None else layout.named_root(Path(path))
         vault = cls(root, judge)
@@ -148,9 +148,9 @@ class Vault:
         nested: bool = False,
         now: datetime | None = None,
     ) -> tuple[Vault, setup.SetupReport]:
-        """Make a vault, or repair a clone of one; return (the vault, what was done).
+        """Make a vault or repair a clone of one, and return (vault, what was done).
 
-        `nested`: allow a vault inside another repository.
+        With `nested`, the vault may be inside another repository.
         """
         root = layout.real_path(Path(path))
         domains = text_list("domains", domains)
@@ -184,12 +184,12 @@ class Vault:
         between: Callable[[], None] | None = None,
         code: Sequence[Path | str] | Path | str = (),
     ) -> Report:
-        """Do what is due in these steps (all by default); see `loop.run`.
+        """Do what is due in these steps, by default in all; see `loop.run`.
 
-        `patience`: seconds to wait at most for a file that is being written. `consolidate`: make
-        skills of facts that recur. `batch`: send the questions for a model as a batch; they are
-        due again when it has ended. `between` is called between two changes; it may raise. `code`:
-        folders of code that may support rules, in place of the policy's.
+        Wait at most `patience` seconds for a file that is being written. With `consolidate`, make
+        skills from facts that recur. With `batch`, send the questions for a model as a batch; they
+        are due again when it has ended. `between` is called between two changes and may raise.
+        `code` are folders of code that may support rules, instead of the policy's.
         """
         now = now or _clock()
         wanted, code = text_list("wanted", wanted), path_list("code", code)
@@ -234,8 +234,8 @@ class Vault:
         """Put outcomes through the inbox into the vault: one, or files as (name, bytes).
 
         The report lists refused files. If a single outcome is refused, BadInputError is raised and
-        nothing is kept. `by_agent`, and always in an agent's session: the agent is the observer,
-        whatever the outcomes say.
+        nothing is kept. With `by_agent`, and always in an agent's session, the agent is the
+        observer, whatever the outcomes say.
         """
         now = now or _clock()
         take = partial(_take_files, self, is_attested=not (by_agent or agents.find_agent()))
@@ -257,10 +257,10 @@ class Vault:
     ) -> Report:
         """Record how a decision ended, as somebody saw it.
 
-        `end` are the keys of a `sessions.closing.Closing`; a `score` gives the status, too. It is
-        joined with the recommendation and the outcome of the decision, in whatever order they
-        arrive; the strongest observer counts. Without a domain, in a vault with several, it waits
-        in the inbox until the decision is known. UsageError for an empty id.
+        `end` has keys of a `sessions.closing.Closing`; a `score` gives the status, too. The end is
+        joined with the recommendation and the outcome of the decision, in any order of arrival, and
+        the strongest observer counts. Without a domain, in a vault with several, it waits in the
+        inbox until the decision is known. Raises UsageError for an empty id.
         """
         if closing is None:
             closing = closings.make_closing(**end)
@@ -279,9 +279,9 @@ class Vault:
         dry: bool = False,
         track: Tracker | None = None,
     ) -> Report:
-        """Import results of other programs; a bad file or record is refused, the rest goes on.
+        """Import results of other programs. A bad file or record is refused, the rest is imported.
 
-        With a `decision` the test reports are its end.
+        With a `decision`, the test reports are its end.
         """
         setup.check_domains([domain] if domain is not None else [])
         now, refused_files = now or _clock(), list[RefusedFile]()
@@ -309,10 +309,10 @@ class Vault:
         advance: Callable[[int], object] = int,
         on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
     ) -> tuple[Report, transcripts.ImportTally]:
-        """Import a client's transcripts, one outcome a prompt, a part at a time.
+        """Import a client's transcripts in parts, with one outcome for each prompt.
 
-        It returns (the report, what was read); a second import adds only what is new. `advance` is
-        called with the number of bytes that were read, `on_outcomes` with each part's outcomes.
+        Return (report, what was read). A second import adds only what is new. `advance` is called
+        with the number of bytes that were read, `on_outcomes` with the outcomes of each part.
         """
         setup.check_domains([domain] if domain is not None else [])
         head = self.store.head()
@@ -358,17 +358,17 @@ class Vault:
         explain: bool = False,
         now: datetime | None = None,
     ) -> selection.Selection:
-        """Return the skills and facts for an agent to read before a task, and why not the others.
+        """Return the skills and facts for an agent to read before a task, and why not others.
 
         `k` and `budget` (tokens of the whole answer) default to the policy's. The `strategy`
-        defaults to `hybrid` with a task, else to `tag`. Skills about the `action` come first. For
-        a misspelt domain the answer is empty and not recorded; see `choose_domain` for none.
+        defaults to `hybrid` with a task, else to `tag`. Skills about the `action` come first. For a
+        misspelt domain the answer is empty and not recorded; see `choose_domain` for no domain.
 
-        With a `decision` the answer is recorded through the inbox, and skills may be held out;
-        without one nothing is written. `agent` is the `source.agent` of the outcomes that are
-        joined with the answer. Skills that it has `seen` are not held out. UsageError for a domain
-        that is no slug, an empty decision, an agent without a decision, and values that cannot be
-        recorded.
+        With a `decision` the answer is recorded through the inbox, and skills may be held out.
+        Without one nothing is written. `agent` is the `source.agent` of the outcomes that are
+        joined with the answer. Skills that it has `seen` are not held out. Raises UsageError for a
+        domain that is no slug, an empty decision, an agent without a decision, and unrecordable
+        values.
         """
         one_text("task", task, ", and what is known as context={...}")
         if domain is None:
@@ -412,8 +412,8 @@ class Vault:
     ) -> AbstractContextManager[OpenDecision]:
         """Carry out a decision in a `with` block: skills before it, its outcome after it.
 
-        `about` are the keys of a `sessions.decision.DecisionSubject`; `k` and `budget` are those of
-        `recommend`. UsageError for an unknown domain whose name resembles a known one.
+        `about` has keys of a `sessions.decision.DecisionSubject`; `k` and `budget` are as in
+        `recommend`. Raises UsageError for an unknown domain whose name resembles a known one.
         """
         subject = decisions.subject_of(domain, task, **about)
         answer = self.recommend(
@@ -432,10 +432,10 @@ class Vault:
         return decisions.carry_out(open_decision, lambda raw, at: self.record(raw, now=at), clock)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
-        """Ask the judge about a decision: a file like an outcome's, without its result.
+        """Ask the judge about a decision in a file, which is like an outcome's without a result.
 
         If the judge says no, the decision goes through the inbox as a neutral outcome. If no judge
-        can be asked, the answer is yes with a warning. BadInputError if the file is no decision.
+        can be asked, the answer is yes with a warning. Raises BadInputError for another file.
         """
         with pause_on_disk_errors():
             return advising.judge_decision(self.store, self.shelf, (name, data), now or _clock())
@@ -443,7 +443,7 @@ class Vault:
     # ── reading ──────────────────────────────────────────────────────────────────────
 
     def status(self) -> Status:
-        """Return the state of the vault at a glance."""
+        """Return the state of the vault in short."""
         _recover_if_free(self.store)
         return overview.status(question(self))
 
@@ -457,8 +457,8 @@ class Vault:
     def why(self, text: str) -> dict[str, Any]:
         """Trace a record back to its sources, as `{ref, commits, sources, against, rules}`.
 
-        `against` are the evaluations that contradict a fact or a skill, `rules` a skill's rules,
-        each with its test, `answers` those of a judge about it, if any.
+        `against` are the evaluations that contradict a fact or a skill, `rules` the rules of a
+        skill with their tests, and `answers` the answers of a judge about it, if any.
         """
         return lookup.why(question(self), text)
 
@@ -467,19 +467,20 @@ class Vault:
         return lookup.impact(question(self), text)
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
-        """Explain what each step did with one outcome, fact, session, domain or rule, and why.
+        """Explain what each step did with an outcome, fact, session, domain or rule, and why.
 
-        It returns ((the kind of the record, its id), the answers in the order of the loop).
+        Return ((kind of the record, its id), answers in the order of the loop).
         """
         return reasons.find_answers(question(self), text)
 
     def check(
         self, *, index: str | None = None, staged: bool = False, against: str | None = None
     ) -> CheckReport:
-        """Check the vault's rules in the work tree or (`staged`) in git's index.
+        """Check the vault's rules in the work tree, or with `staged` in git's index.
 
-        Of git's index only files that differ from HEAD are reported. Else the index database is
-        compared with git first. The commits since `against` are checked by the roles of then.
+        In git's index, only files that differ from HEAD are reported. Otherwise the index database
+        is compared with git first. The commits since `against` are checked by the roles at that
+        time.
         """
         if not index:  # else git is running, and waits for us
             _recover_if_free(self.store)
@@ -488,11 +489,11 @@ class Vault:
     # ── skills ───────────────────────────────────────────────────────────────────────
 
     def skills(self, shelf: str = "skills") -> list[ListedSkill]:
-        """Return the live skills by name, or those in `proposed` or `archive`."""
+        """Return the unarchived skills by name, or the skills in `proposed` or `archive`."""
         return lookup.list_skills(self.store.head(), shelf)
 
     def skill(self, name: str) -> tuple[Skill, str]:
-        """Return (skill, path) from any folder or layer; UsageError if there is none."""
+        """Return (skill, path) from any folder or layer. Raise UsageError if there is none."""
         if (layer_skill := self.shelf.layer_skill(name)) is not None:
             return layer_skill.skill, layer_skill.path
         return lookup.read_skill(self.store, name)
@@ -520,7 +521,7 @@ def _recover_if_free(store: Store) -> None:
 
 
 def _check_accepted(report: Report) -> Report:
-    """Return the report; BadInputError if anything was refused."""
+    """Return the report. Raise BadInputError if anything was refused."""
     for file in report.quarantined:
         raise BadInputError(file.message, code=file.code, line=file.line)
     return report
@@ -544,7 +545,7 @@ def _take_files(
 ) -> Report:
     """Put files through the inbox into the vault, and do these steps.
 
-    `is_attested`: the observers that the files name are trusted.
+    With `is_attested`, the observers that the files name are trusted.
     """
     with pause_on_disk_errors():
         if options.dry:
@@ -571,7 +572,6 @@ def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence
 
 
 def _commit_answers(vault: Vault, answers: Sequence[Answer], now: datetime | None) -> Report:
-    """Commit answers, and run the steps that depend on them."""
     options = runs.RunOptions(answers=answers)
     steps = ("answer", "promote", "generate", "refresh", "merge")
     with pause_on_disk_errors(), vault._run_lock:  # noqa: SLF001 (its own)
@@ -581,7 +581,7 @@ def _commit_answers(vault: Vault, answers: Sequence[Answer], now: datetime | Non
 def sync(vault: Vault, *, take_over: bool = False, now: datetime | None = None) -> SyncReport:
     """Synchronize this clone with the remote's branch; see `team.sync`.
 
-    `take_over`: make this clone the learner.
+    With `take_over`, make this clone the learner.
     """
     with pause_on_disk_errors(), vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
         return clone_sync.sync_clones(store, now or _clock(), take_over=take_over)
@@ -596,10 +596,10 @@ def distill(
     dry: bool = False,
     on_done: Callable[[ChangeResult], None] | None = None,
 ) -> tuple[str, Mapping[str, int], Report]:
-    """Make a skill of a session, given as a file, a transcript or an id.
+    """Make a skill from a session, given as a file, a transcript or an id.
 
-    It returns (its id, the counts of unknown lines in a transcript by kind, the report).
-    UsageError if there is no such session, BadInputError for a transcript without one.
+    Return (session id, counts of unknown lines in a transcript by kind, report). Raises UsageError
+    if there is no such session, BadInputError for a transcript without one.
     """
     setup.check_domains([domain] if domain is not None else [])
     source = session_sources.find_session(vault.store.head(), str(session), domain)
@@ -622,7 +622,7 @@ def retract(
 def undo(
     vault: Vault, text: str, reason: str = "", *, now: datetime | None = None, dry: bool = False
 ) -> Report:
-    """Undo a commit, or a skill's, as a rejection; UsageError if there is nothing to undo."""
+    """Undo a commit, or a skill's, as a rejection. Raise UsageError if there is nothing to undo."""
     return _decide(vault, undoing.undo_changes, text, reason, at=now or _clock(), dry=dry)
 
 
@@ -632,7 +632,7 @@ def upgrade(vault: Vault, *, now: datetime | None = None, dry: bool = False) -> 
 
 
 def _decide(vault: Vault, make: Callable[..., Any], *texts: str, at: datetime, dry: bool) -> Report:
-    """Publish changes; UncommittedEditError, and no change, if a person is editing a file."""
+    """Publish changes. Raise UncommittedEditError if a person is editing a file."""
     with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
         return commits.publish(
             store, lambda preview: make(preview, vault.judge, *texts, now=at), at, dry=dry
@@ -662,7 +662,7 @@ def page(
 ) -> Page:
     """Return the page of the vault for the last seven days, or `since`; see `inspect.page`.
 
-    UsageError for a domain that the vault does not know.
+    Raises UsageError for a domain that the vault does not know.
     """
     page_end = now or _clock()
     effects = vault.stats(domain=domain)  # brings the uses up to date
@@ -691,7 +691,7 @@ def _update_stats(
     domain: str | None = None,
     now: datetime | None = None,
 ) -> Report:
-    """Record that a task which applied a skill succeeded or failed; its counts follow."""
+    """Record that a task which applied a skill succeeded or failed, which changes its counts."""
     now, (skill, _) = now or _clock(), vault.skill(one_text("name", name))
     about = (
         domain or skill.domain or shelves.choose_domain(vault.shelf, Path.cwd(), skill.description)

@@ -11,21 +11,21 @@ LINES = {
     "(top)": 510,
     "cli": 5217,
     "clients": 891,
-    "daemon": 373,
+    "daemon": 371,
     "exchange": 4558,
     "inspect": 2211,
-    "judge": 2389,
-    "learning": 11323,
+    "judge": 2391,
+    "learning": 11325,
     "loop": 5826,
     "model": 5621,
     "page": 716,
-    "review": 1844,
+    "review": 1867,
     "serving": 1171,
-    "sessions": 1739,
+    "sessions": 1749,
     "team": 1116,
-    "vault": 10583,
+    "vault": 10588,
 }
-ALL_LINES = 78867
+ALL_LINES = 79201
 MODULES = 364
 WITH_ONE_IMPORTER = 32
 REPEATED_FUNCTIONS = 12

@@ -104,7 +104,7 @@ def answer_request(vault: Vault, request: HookRequest) -> str | None:
     """Answer a request of a hook; None if the hook must do the work itself."""
     start = time.monotonic()
     try:
-        options = hook.make_context("hook", list(request.words)).params
+        options = hook.make_context("hook", list(request.arguments)).params
         payload = parse_payload(request.payload)
         if payload is None:
             return None
@@ -114,7 +114,7 @@ def answer_request(vault: Vault, request: HookRequest) -> str | None:
     except (SkillvaultError, click.ClickException, OSError):
         return None
     finally:
-        _log_run(request.words, time.monotonic() - start)
+        _log_run(request.arguments, time.monotonic() - start)
 
 
 def _react(

@@ -1,6 +1,6 @@
-"""Describe edits of a client's files: each can add its text to a file and remove it again.
+"""Describe edits of a client's files. An edit can add its text to a file and remove it again.
 
-`setups` chooses the edits, `sessions/client_setup.py` carries them out.
+`setups` chooses the edits, and `sessions/client_setup.py` carries them out.
 """
 
 import json
@@ -30,7 +30,7 @@ class FileEdit(NamedTuple):
     """The edit of one file.
 
     `put` and `take_out` convert the old text to the new text; "" is a missing file. `take_out` also
-    gets the text before the setup, "" if that is unknown. `by_hand` is the text that the user adds
+    gets the text before the setup, or "" if it is unknown. `by_hand` is the text that the user adds
     if the file cannot be read. `summary` says in a few words what the edit adds.
     """
 
@@ -42,7 +42,7 @@ class FileEdit(NamedTuple):
 
 
 class JsonEntry(NamedTuple):
-    """A value to put into the list at `path`, or at `path` itself if `is_value`."""
+    """A value for the list at `path`, or with `is_value` for `path` itself."""
 
     path: Sequence[str]
     value: Any
@@ -133,7 +133,7 @@ def _parse(text: str) -> dict[str, Any]:
 
 
 def _put_entry(value: Any, entry: JsonEntry, depth: int = 0) -> Any:
-    """Add the entry to a value; create missing objects on its path."""
+    """Add an entry to a value, and create missing objects on its path."""
     keys = entry.path[depth:]
     if keys:
         if not isinstance(value, dict):
@@ -157,7 +157,7 @@ def _wrong_type(kind: str, path: Sequence[str]) -> BadInputError:
 def _take_out(value: Any, path: Sequence[str], old_value: Any) -> Any:
     """Remove our entries at a path from a value, and objects that become empty.
 
-    `old_value` is the value before the setup: what it has at the path stays, even if it is empty.
+    `old_value` is the value before the setup. What it has at the path stays, even if it is empty.
     """
     if not path:
         if isinstance(value, list):
@@ -173,7 +173,6 @@ def _take_out(value: Any, path: Sequence[str], old_value: Any) -> Any:
 
 
 def _texts_below(value: Any) -> Iterator[str]:
-    """Yield every text below a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run a hook, the command `skillvault-hook`: ask the hook server, or run `skillvault hook`.
+"""Run a hook, as the command `skillvault-hook`: ask the hook server, or run `skillvault hook`.
 
 `python -ISE` runs this file in 10 ms, the whole program takes 150, so this file imports nothing of
 the package. The client sends a request to a Unix socket, gets `A` (accepted), sends `G` (go), gets
@@ -22,7 +22,7 @@ ACCEPTED, GO, DONE = b"A", b"G", b"D"
 
 
 def longest_wait() -> float:
-    """Return the longest time that a user waits for a hook, in seconds."""
+    """Return the longest time in seconds that a user waits for a hook."""
     seconds = os.environ.get("SKILLVAULT_HOOK_SECONDS", "")
     return float(seconds) if seconds.isdecimal() else 4.0
 
@@ -42,7 +42,7 @@ def find_vault() -> str:
 
 
 def current_folder() -> str:
-    """Return the current folder; the root if that folder is gone."""
+    """Return the current folder, or the root if that folder is gone."""
     try:
         return os.getcwd()  # noqa: PTH109 (importing `pathlib` doubles the time)
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def link_calls(vault: str, client: str) -> None:
 
 
 def socket_path(vault: str) -> str:
-    """Return the path of the socket for a vault: a short path in a private folder."""
+    """Return the path of the socket for a vault, which is a short path in a private folder."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     temporary = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 (the folder in it is checked)
     folder = f"{runtime}/skillvault" if runtime else f"{temporary}/skillvault-{os.getuid()}"
@@ -90,25 +90,25 @@ def is_private(folder: str) -> bool:
     return status.st_uid == os.getuid() and status.st_mode & 0o170077 == 0o040000
 
 
-def request_of(words: list[str], payload: bytes) -> bytes:
+def request_of(arguments: list[str], payload: bytes) -> bytes:
     """Build a request: the lengths of head and payload, then both."""
     values = [os.environ.get(name, "") for name in ENVIRONMENT]
-    head = "\0".join([str(os.getpid()), *values, *words]).encode(errors="surrogateescape")
+    head = "\0".join([str(os.getpid()), *values, *arguments]).encode(errors="surrogateescape")
     return b"%d %d\n" % (len(head), len(payload)) + head + payload
 
 
-def ask(words: list[str], payload: bytes) -> bytes | None:
-    """Return the answer of the hook server; None if no server answers in time."""
-    if "--vault" not in words[:-1]:
+def ask(arguments: list[str], payload: bytes) -> bytes | None:
+    """Return the answer of the hook server, or None if no server answers in time."""
+    if "--vault" not in arguments[:-1]:
         return None
-    path = socket_path(words[words.index("--vault") + 1])
+    path = socket_path(arguments[arguments.index("--vault") + 1])
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         if not is_private(os.path.dirname(path)):  # noqa: PTH120 (importing `pathlib` doubles the time)
             return None
         connection.settimeout(_ACCEPT_TIMEOUT)
         connection.connect(path)
-        connection.sendall(request_of(words, payload))
+        connection.sendall(request_of(arguments, payload))
         if connection.recv(1) != ACCEPTED:
             return None
         connection.settimeout(longest_wait() + _SLACK)
@@ -134,8 +134,8 @@ def read_payload() -> bytes:
     return payload
 
 
-def run_program(words: list[str], payload: bytes) -> None:
-    """Replace this process by the program, which reads the payload; the process id stays."""
+def run_program(arguments: list[str], payload: bytes) -> None:
+    """Replace this process with the program, which reads the payload. The process id stays."""
     reader, writer = os.pipe()
     if os.fork() == 0:
         os.close(reader)
@@ -144,7 +144,7 @@ def run_program(words: list[str], payload: bytes) -> None:
         os._exit(0)
     os.close(writer)
     os.dup2(reader, 0)
-    program = [sys.executable, "-m", "skillvault", "hook", "--background", *words]
+    program = [sys.executable, "-m", "skillvault", "hook", "--background", *arguments]
     os.execv(program[0], program)  # noqa: S606 (no shell is wanted)
 
 
@@ -152,18 +152,18 @@ def main() -> None:
     """Answer the event that the command line names."""
     if ASKING in os.environ:
         return
-    words, payload = sys.argv[1:], read_payload()
-    if "--vault" not in words:
+    arguments, payload = sys.argv[1:], read_payload()
+    if "--vault" not in arguments:
         vault = find_vault()
         if client := os.environ.get("SKILLVAULT_CLIENT"):
-            link_calls(vault if words[:1] != ["SessionEnd"] else "", client)
+            link_calls(vault if arguments[:1] != ["SessionEnd"] else "", client)
         if vault:
-            words = [*(word for word in words if word != MAKE_VAULT), "--vault", vault]
-        elif MAKE_VAULT not in words:
+            arguments = [*(word for word in arguments if word != MAKE_VAULT), "--vault", vault]
+        elif MAKE_VAULT not in arguments:
             return
-    answer = ask(words, payload)
+    answer = ask(arguments, payload)
     if answer is None:
-        run_program(words, payload)
+        run_program(arguments, payload)
         return
     while answer:
         answer = answer[os.write(1, answer) :]

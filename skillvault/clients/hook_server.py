@@ -1,7 +1,7 @@
 """Answer hooks on a Unix socket, so that a hook costs only the start of Python.
 
-`clients.hook_client` is the client and describes the protocol. This module does not know what an
-event does.
+`clients.hook_client` is the client and describes the protocol. The meaning of events is unknown
+here.
 """
 
 import os
@@ -30,9 +30,9 @@ _WAITING = 64  # the most connections that wait to be accepted
 
 
 class HookRequest(NamedTuple):
-    """An event to answer; `process` is the id of the hook's process."""
+    """An event to answer. `process` is the id of the hook's process."""
 
-    words: list[str]
+    arguments: list[str]
     payload: bytes
     process: str
     environment: Mapping[str, str]
@@ -54,7 +54,7 @@ class HookServer:
         self._inode = 0
 
     def start(self) -> bool:
-        """Listen in a thread; return False if another process listens or the folder is unusable.
+        """Listen in a thread. Return False if another process listens or the folder is unusable.
 
         A folder is unusable if other users may enter it or if its path is too long.
         """
@@ -88,7 +88,7 @@ class HookServer:
 
     @property
     def idle_seconds(self) -> float:
-        """The seconds since the last request; infinite if the program on disk has changed."""
+        """The seconds since the last request, or infinity if the program on disk has changed."""
         is_current = self._program == _program_state()
         return time.monotonic() - self._last_request if is_current else float("inf")
 
@@ -101,7 +101,6 @@ class HookServer:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        """Answer one client, unless it has given up waiting."""
         with connection, suppress(OSError, ValueError):  # the client left, or broke the protocol
             connection.settimeout(_PATIENCE)
             if _peer_of(connection) not in (None, os.getuid()):
@@ -140,13 +139,13 @@ def _read_request(connection: socket.socket) -> HookRequest | None:
 
 
 def _peer_of(connection: socket.socket) -> int | None:
-    """Return the user id of the client; None if the system does not know it."""
+    """Return the user id of the client, or None if the system does not know it."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     layout = struct.Struct("3i")
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, layout.size)
-    user: int = layout.unpack(credentials)[1]
-    return user
+    user_id: int = layout.unpack(credentials)[1]
+    return user_id
 
 
 def _is_answered(path: Path) -> bool:
@@ -160,7 +159,7 @@ def _is_answered(path: Path) -> bool:
 
 
 def _program_state() -> tuple[int, int]:
-    """Return a value that an upgrade of the program changes."""
+    """Return a value that changes when the program is upgraded."""
     try:
         status = Path(skillvault.__file__).stat()
     except FileNotFoundError:

@@ -24,14 +24,14 @@ from skillvault.model.text.text import slug
 
 
 def project_of(folder: Path) -> Path:
-    """Return the root of the repository that holds a folder, or the folder itself."""
+    """Return the root of the repository that contains a folder, or the folder itself."""
     return next(
         (parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder
     )
 
 
 def exclude_file(folder: Path) -> Path | None:
-    """Return the file of git's personal exclude patterns, None outside a repository."""
+    """Return the file with git's personal exclude patterns, or None outside a repository."""
     git = project_of(folder) / ".git"
     if git.is_file():  # a linked work tree
         git_dir = git.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:")
@@ -78,7 +78,7 @@ class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
 
 
 class ShownSkill(Struct, frozen=True):
-    """A skill that came with a prompt; `blob` is "" if only its name was shown.
+    """A skill that came with a prompt. `blob` is "" if only its name was shown.
 
     `lines` has digests of the shown lines.
     """
@@ -89,10 +89,10 @@ class ShownSkill(Struct, frozen=True):
 
 
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
-    """A prompt; `position` is the byte at which its part of the transcript begins.
+    """A prompt. `position` is the byte at which its part of the transcript begins.
 
-    `attended` is True if a person wrote the prompt, None if that is unknown. `shown`, `facts` and
-    `rules` came with the prompt. `held_out` are the skills that were held out for measurement.
+    `attended` is True if a person wrote the prompt, or None if that is unknown. `shown`, `facts`
+    and `rules` came with the prompt. `held_out` are the skills that were held out for measurement.
     `receipt` is the record of the recommendation.
     """
 
@@ -133,7 +133,7 @@ class WordNote(Struct, frozen=True, kw_only=True, tag="said"):
 
 
 class HandoverNote(Struct, frozen=True, kw_only=True, tag="handed-in"):
-    """The handover of the outcome of a prompt, with this digest, to the inbox."""
+    """A note that the outcome of a prompt, with this digest, was put into the inbox."""
 
     prompt: str
     digest: str
@@ -144,14 +144,14 @@ _DECODER = msgspec.json.Decoder(Note)
 
 
 class SessionNotes:
-    """The notes of one session, below the git folder of a vault."""
+    """The notes of one session, in the git folder of a vault."""
 
     def __init__(self, folder: Path, session: str) -> None:
         digest = hashlib.sha256(session.encode(errors="replace")).hexdigest()[:_HEX]
         self.path = folder / FOLDER / f"{digest}.jsonl"
 
     def claim(self, event: str, process: str) -> bool:
-        """Claim an event for a process; return False if another process answers the event.
+        """Claim an event for a process. Return False if another process answers the event.
 
         If that process was killed, the next process may answer.
         """
@@ -217,7 +217,7 @@ def _open_to_append(path: Path) -> Iterator[int]:
 
 
 def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
-    """Return (the notes of a file, the first damage); a damaged line becomes None."""
+    """Return (notes of a file, first damage or None). A damaged line becomes None."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return [], _damage("no regular file")
@@ -289,7 +289,7 @@ def _activity_file(folder: Path, client: str) -> Path:
 
 
 def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
-    """Yield (file, payload, time) of each call that hooks wrote, the oldest first."""
+    """Yield (file, payload, time) for each call that hooks wrote, the oldest first."""
     source_folder = calls_folder(folder)
     calls: list[tuple[int, Path, bytes]] = []
     for path in source_folder.iterdir() if source_folder.is_dir() else ():
@@ -300,7 +300,7 @@ def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
 
 
 def abandoned_notes(folder: Path) -> list[Path]:
-    """Return the notes of this user's sessions that ended without an event."""
+    """Return the notes of this user's sessions that stopped without an end event."""
     notes_folder = folder / FOLDER
     files = sorted(notes_folder.glob("*.jsonl")) if notes_folder.is_dir() else []
     return [path for path in files if _is_older(path, _ABANDONED)]
@@ -314,7 +314,7 @@ def has_open_session(folder: Path) -> bool:
 
 
 def remove_ended_notes(folder: Path) -> None:
-    """Remove the notes of this user's sessions that ended a week ago."""
+    """Remove the notes of this user's sessions that ended a week ago or earlier."""
     notes_folder = folder / FOLDER
     for path in notes_folder.glob(f"*{_ENDED}") if notes_folder.is_dir() else ():
         if _is_older(path, _RETENTION):

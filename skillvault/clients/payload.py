@@ -21,7 +21,7 @@ _OUTPUTS = ("stdout", "stderr", "output", "content", "text")
 
 
 class Payload(Struct, frozen=True, kw_only=True):
-    """An event of a session; `prompt_id` is the client's id of the current prompt.
+    """An event of a session. `prompt_id` is the client's id of the current prompt.
 
     `runs_in_background` is True for a command that has not ended. `is_stop_hook_active` is True if
     a hook has already sent the agent back.
@@ -45,7 +45,7 @@ class Payload(Struct, frozen=True, kw_only=True):
 
 
 def parse_payload(data: bytes) -> Payload | None:
-    """Parse an event of a session; None for bytes that are not an event."""
+    """Parse an event of a session, or return None for bytes that are not an event."""
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -74,7 +74,6 @@ def parse_payload(data: bytes) -> Payload | None:
 
 
 def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
-    """Return the output of a tool, and the exit code of a command or None."""
     error = _text_of(raw, "error")
     if error:
         match = _EXIT_CODE.match(error)

@@ -47,11 +47,11 @@ _BY_LINK = "Its skills are listed with your own."
 
 
 class SetupOptions(Struct, frozen=True, kw_only=True):
-    """The options of a setup; `project` is None for all projects of a user.
+    """The options of a setup. `project` is None for all projects of a user.
 
-    `is_shared` selects the settings that a team commits. `exclude` is the file of git's personal
-    exclude patterns, None outside a repository. With `mcp`, the server is registered, too. `calls`
-    is the folder to which hooks write tool calls.
+    `is_shared` selects the settings that a team commits. `exclude` is the file with git's personal
+    exclude patterns, or None outside a repository. With `mcp`, the server is registered, too.
+    `calls` is the folder to which hooks write tool calls.
     """
 
     vault: Path
@@ -67,7 +67,7 @@ class SetupOptions(Struct, frozen=True, kw_only=True):
 def edits_of(client: str, options: SetupOptions) -> list[FileEdit]:
     """Return the edits of a setup.
 
-    UsageError for a path that is not UTF-8, because a client's settings must be UTF-8.
+    Raises UsageError for a path that is not UTF-8, because a client's settings must be UTF-8.
     """
     for path in filter(None, (options.vault, options.project)):
         if any("\ud800" <= character <= "\udfff" for character in str(path)):
@@ -98,15 +98,14 @@ def _claude_code(options: SetupOptions) -> list[FileEdit]:
         path = options.project / ".claude/settings.local.json"
         edits = [json_edit(path, entries, _hooks_by_hand(entries))]
         edits += _exclude_edits([path], options)
-    command, *words = _server_words(options)
-    values = {"command": command, "args": words}
+    command, *arguments = _server_command(options)
+    values = {"command": command, "args": arguments}
     server = JsonEntry((*parent_keys, "mcpServers", "skillvault"), values, is_value=True)
-    by_hand = f"claude mcp add skillvault -- {shlex.join([command, *words])}"
+    by_hand = f"claude mcp add skillvault -- {shlex.join([command, *arguments])}"
     return [*edits, json_edit(servers, [server], by_hand)] if options.mcp else edits
 
 
 def _exclude_edits(paths: Sequence[Path], options: SetupOptions) -> list[FileEdit]:
-    """Return the edit that hides personal files from `git status`."""
     if options.project is None or options.exclude is None:
         return []
     root = project_of(options.project)
@@ -134,7 +133,7 @@ def _instructions(options: SetupOptions) -> str:
 
 
 def _hook_entries(events: Sequence[str], client: str, options: SetupOptions) -> list[JsonEntry]:
-    """Return the hooks for a client's settings; only Claude Code supports matchers."""
+    """Return the hooks for a client's settings. Only Claude Code supports matchers."""
     entries = []
     for event in events:
         hook = {"type": "command", "command": _hook_command(event, client, options), "timeout": 10}
@@ -170,10 +169,9 @@ def _hook_command(event: str, client: str, options: SetupOptions) -> str:
 
 
 def _shared_command(event: str, command: str) -> str:
-    """Return the command for a file that a team shares; it is the same on every machine.
+    """Return the command for a file that a team shares, which is the same on every machine.
 
-    The first hook of a session links the folder for tool calls, because the file cannot name the
-    folder.
+    The first hook of a session links the folder for tool calls, because the file cannot name it.
     """
     has_command = "command -v skillvault-hook >/dev/null 2>&1"
     if event in _MATCHERS:
@@ -193,8 +191,8 @@ def _shared_command(event: str, command: str) -> str:
     return f"if {has_command}; then {command}; fi"
 
 
-def _server_words(options: SetupOptions) -> list[str]:
-    """Return the command of the server; a team's file has no path of this machine.
+def _server_command(options: SetupOptions) -> list[str]:
+    """Return the command of the server. A team's file has no path of this machine.
 
     If skills are linked, the server must not hold out any skill.
     """
@@ -237,12 +235,12 @@ def _hooks_by_hand(entries: list[JsonEntry]) -> str:
 
 def _toml_edit(path: Path, options: SetupOptions) -> FileEdit:
     """Return the edit that adds the server to the end of a TOML file, between two comments."""
-    command, *words = _server_words(options)
+    command, *arguments = _server_command(options)
     # A JSON string is a TOML string too.
     lines = [
         "[mcp_servers.skillvault]",
         f"command = {_toml_text(command)}",
-        f"args = [{', '.join(map(_toml_text, words))}]",
+        f"args = [{', '.join(map(_toml_text, arguments))}]",
     ]
     block = "\n".join([_TOML[0], *lines, _TOML[1], ""])
 

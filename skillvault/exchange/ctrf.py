@@ -69,7 +69,7 @@ def _run_time(run: Section, tests: Sequence[Section], key: str) -> datetime | No
 
 
 def _parse_epoch(value: float, section: Section, key: str) -> datetime:
-    """Parse a time since 1970: milliseconds, or seconds as some reporters write."""
+    """Parse a time since 1970 in milliseconds, or in seconds, as some reporters write."""
     seconds = value / 1000 if abs(value) >= _MIN_MILLISECONDS else value
     try:
         return datetime.fromtimestamp(seconds, UTC)
@@ -86,7 +86,7 @@ def _failed_test(test: Section) -> FailedTest:
 
 
 def _joined_lines(test: Section, key: str) -> str:
-    """Return a text of a test; some reporters write a list of lines."""
+    """Return a text of a test. Some reporters write it as a list of lines."""
     value = test.values.get(key)
     if isinstance(value, list):
         return "\n".join(str(line) for line in value)
@@ -94,7 +94,6 @@ def _joined_lines(test: Section, key: str) -> str:
 
 
 def _target(tests: Sequence[Section]) -> str | None:
-    """Return the file or suite that all tests share."""
     files = [test.maybe_text("filePath") or test.maybe_text("file_path") for test in tests]
     return common_value(files) or common_value(_suite(test) for test in tests)
 

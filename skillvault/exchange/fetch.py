@@ -1,4 +1,4 @@
-"""Fetch URLs with a check at every redirect, and the skills of the registry ClawHub.
+"""Fetch URLs with a check at every redirect, and fetch skills from the registry ClawHub.
 
 A name is resolved once, and the connection goes to the checked address. Plain http is only allowed
 to this machine. A private address is refused, except this machine's if the user named it.
@@ -43,7 +43,7 @@ _MAX_ERROR_BYTES = 64 * 1024  # bytes of an error's page
 
 
 class Fetcher:
-    """An HTTP client for the source at the URL `source`.
+    """An HTTP client for a source of skills, whose URL is `source`.
 
     Tests replace `resolve` and `transport`.
     """
@@ -63,7 +63,7 @@ class Fetcher:
         self._addresses: dict[tuple[str, int], str] = {}
 
     def fetch(self, url: str) -> bytes:
-        """Fetch the bytes at a URL; BadInputError if that fails or is not allowed."""
+        """Fetch the bytes at a URL. Raise BadInputError if that fails or is not allowed."""
         deadline = time.monotonic() + self._seconds
         for _ in range(_MAX_REDIRECTS + 1):
             target = _parse_url(url)
@@ -78,7 +78,7 @@ class Fetcher:
 
     @contextlib.contextmanager
     def _open_answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
-        """Send a request and yield the answer with its body unread; wait for a busy server."""
+        """Send a request, wait while the server is busy, and yield the unread answer."""
         timer = _Deadline(deadline)
         client = httpx2.Client(transport=self._transport, verify=_tls_context(), trust_env=False)
         with client, timer:
@@ -86,11 +86,11 @@ class Fetcher:
                 answer = self._send(client, url, timer)
                 if answer.status_code not in _BUSY_STATUSES or attempt == _MAX_RETRIES:
                     break
-                wait = _retry_seconds(answer.headers.get("retry-after"))
+                seconds = _retry_seconds(answer.headers.get("retry-after"))
                 answer.close()
-                if time.monotonic() + wait > deadline:
-                    raise _fetch_error(str(url), f"busy for {wait:g} s; try again later", "busy")
-                time.sleep(wait)
+                if time.monotonic() + seconds > deadline:
+                    raise _fetch_error(str(url), f"busy for {seconds:g} s; try again later", "busy")
+                time.sleep(seconds)
             try:
                 yield answer
             except httpx2.HTTPError as error:
@@ -99,7 +99,6 @@ class Fetcher:
                 answer.close()
 
     def _send(self, client: httpx2.Client, url: httpx2.URL, timer: "_Deadline") -> httpx2.Response:
-        """Send one request to the checked address of its host."""
         address = self._resolve_address(url)
         headers = {**_HEADERS, "Host": url.netloc.decode("ascii")}
         timeout = httpx2.Timeout(_MAX_PAUSE)
@@ -116,7 +115,7 @@ class Fetcher:
             raise timer.request_error(str(url), error) from None
 
     def _resolve_address(self, url: httpx2.URL) -> str:
-        """Resolve a host once; BadInputError if its address is not allowed."""
+        """Resolve a host once. Raise BadInputError if its address is not allowed."""
         if url.scheme not in ("https", "http"):
             reason = f"{url.scheme or 'no'} is not fetched, only https"
             raise _fetch_error(str(url), reason, "scheme")
@@ -161,7 +160,7 @@ class _Deadline:
         self._timer.cancel()
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Note the connection that the client opens."""
+        """Remember the connection that the client opens."""
         if event.endswith(_CONNECTION_EVENTS):
             self._stream = info["return_value"]
             if self._has_ended:
@@ -182,12 +181,12 @@ class _Deadline:
 
 @functools.cache
 def _tls_context() -> ssl.SSLContext:
-    """Return the certificates that the machine trusts, cached because reading is slow."""
+    """Return the certificates that the machine trusts, which are cached because reading is slow."""
     return httpx2.create_ssl_context()
 
 
 def is_public(address: str) -> bool:
-    """Return True for an internet address, also in IPv6 addresses that contain an IPv4 one."""
+    """Return True for an internet address, also if an IPv6 address contains it."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address):
         ipv4 = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]
@@ -199,7 +198,7 @@ def is_public(address: str) -> bool:
 
 
 def _is_local_name(host: str) -> bool:
-    """Return True if the name alone says that the host is this machine."""
+    """Return True if the name itself is this machine, without a lookup."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -207,7 +206,7 @@ def _is_local_name(host: str) -> bool:
 
 
 def _read_body(answer: httpx2.Response, url: str) -> bytes:
-    """Read the body of an answer; BadInputError for an error status or too many bytes."""
+    """Read an answer. Raise BadInputError for an error status or too many bytes."""
     if answer.status_code != httpx2.codes.OK:
         content = _read_bytes(answer, url, limit=_MAX_ERROR_BYTES)
         message = shorten(content.decode(errors="replace"), 200)
@@ -218,7 +217,6 @@ def _read_body(answer: httpx2.Response, url: str) -> bytes:
 
 
 def _read_bytes(answer: httpx2.Response, url: str, *, limit: int) -> bytes:
-    """Read an answer's bytes; BadInputError for more than `limit`."""
     content = bytearray()
     for chunk in answer.iter_raw():
         content += chunk
@@ -228,7 +226,7 @@ def _read_bytes(answer: httpx2.Response, url: str, *, limit: int) -> bytes:
 
 
 def _retry_seconds(text: str | None) -> float:
-    """Return the seconds to wait for a busy server, from a number or a date; 1 by default."""
+    """Return the seconds to wait for a busy server, given as a number or a date; default 1."""
     if text is None:
         return 1.0
     with contextlib.suppress(ValueError):
@@ -240,7 +238,7 @@ def _retry_seconds(text: str | None) -> float:
 
 
 def _parse_url(url: str, base: httpx2.URL | None = None) -> httpx2.URL:
-    """Parse a URL; a redirect may be relative to a `base`."""
+    """Parse a URL. A redirect may be relative to a `base`."""
     try:
         return base.join(url) if base else httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
@@ -259,7 +257,7 @@ def _fetch_error(url: str, reason: str, code: str) -> BadInputError:
 
 
 def find_version(source: SkillSource, fetch: Fetch) -> str:
-    """Find the latest version of a skill; BadInputError if the registry flags the skill."""
+    """Find the latest version of a skill. Raise BadInputError if the registry flags the skill."""
     query = urlencode({"ownerHandle": source.owner})
     url = f"{source.url}/api/v1/skills/{quote(source.skill, safe='')}?{query}"
     answer = parse_answer(fetch(url), url, "bad-answer")
@@ -275,7 +273,7 @@ def find_version(source: SkillSource, fetch: Fetch) -> str:
 
 
 def fetch_version(source: SkillSource, version: str, fetch: Fetch) -> Mapping[str, bytes]:
-    """Fetch the files of a version, by path."""
+    """Fetch the files of a version of a skill, by path."""
     query = urlencode({"slug": source.skill, "ownerHandle": source.owner, "version": version})
     return unpack(fetch(f"{source.url}/api/v1/download?{query}"))
 

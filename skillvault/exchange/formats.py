@@ -1,7 +1,6 @@
-"""Read result files of other programs into mappings in the vault's outcome format.
+"""Read result files of other programs as mappings in the vault's outcome format.
 
-A reader writes nothing. The ordinary intake (`intake.outcome_from`) validates the mappings. Add a
-format to `FORMATS`.
+A reader writes nothing; `intake.parse_outcome` validates the mappings. Add a format to `FORMATS`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,7 @@ from skillvault.model.text.text import join_items
 
 
 def read_lines(path: Path, domain: str | None) -> Iterator[ReadResult]:
-    """Yield each line as `(<stem>-<line number>, mapping)`; `domain` is the default domain."""
+    """Yield each line as (`<stem>-<line number>`, mapping). `domain` is the default domain."""
     if (client := client_of(path)) is not None:
         raise BadInputError(
             f"{file_label(path)}: a transcript of {client}, no file of outcomes; write `skillvault "
@@ -72,10 +71,10 @@ FORMATS: dict[str, source_file.OutcomeReader] = {
 
 
 def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> Iterator[ReadResult]:
-    """Yield each outcome of a file as `(label, mapping)`, in the file's order.
+    """Yield each outcome of a file as (label, mapping), in the order of the file.
 
-    A record that cannot be read becomes `(label, BadInputError)`, and reading continues. A file
-    that cannot be read at all raises BadInputError before the first item. UsageError for an unknown
+    A record that cannot be read becomes (label, BadInputError), and reading continues. Raises
+    BadInputError before the first item if the file cannot be read at all, UsageError for an unknown
     format.
     """
     if format_name not in FORMATS:
@@ -85,7 +84,7 @@ def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> It
 
 
 def read_files(format_name: str, paths: Iterable[Path], domain: str | None) -> Iterator[ReadResult]:
-    """Yield each outcome of some files; an unreadable file yields `(file name, BadInputError)`."""
+    """Yield each outcome of files. An unreadable file yields (file name, BadInputError)."""
     for path in paths:
         try:
             yield from read_outcomes(format_name, path, domain)

@@ -1,7 +1,7 @@
-"""Read backtest results of the trading bot freqtrade, one outcome a closed trade.
+"""Read backtest results of the trading bot freqtrade, with one outcome for each closed trade.
 
 The settings at the time of opening go to the decision and the context; the market's later prices go
-to the result. Reads the .json file, or the .zip archive in which freqtrade stores the file.
+to the result. The file is a .json file, or the .zip archive in which freqtrade stores it.
 """
 
 import zipfile
@@ -37,7 +37,7 @@ class _StrategyRun:
 
 
 def read_backtest(path: Path, domain: str | None) -> Iterator[ReadResult]:
-    """Yield every closed trade of every strategy, in the file's order."""
+    """Yield every closed trade of every strategy, in the order of the file."""
     return _read_trades(_read_stats(path), path.stem, domain)
 
 
@@ -59,7 +59,7 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Read
 
 
 def _read_stats(path: Path) -> Section:
-    """Read the file's statistics; freqtrade writes NaN for a missing figure."""
+    """Read the statistics in a file. Freqtrade writes NaN for a missing number."""
     name = file_label(path)
     content = _read_archive(path) if zipfile.is_zipfile(path) else source_file.read_bytes(path)
     stats = Section.of(source_file.parse_json(content, name, nan_is_absent=True), name)
@@ -74,7 +74,7 @@ def _read_stats(path: Path) -> Section:
 
 
 def _read_archive(path: Path) -> bytes:
-    """Read the result from an archive that also holds settings and source code."""
+    """Read the result from an archive, which also contains settings and source code."""
     name = file_label(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -124,13 +124,12 @@ def _strategy_run(
 
 
 def _settings(strategy: Section) -> dict[str, Scalar]:
-    """Return the strategy's settings that are known before a trade ends."""
-    limit = strategy.maybe_number("max_open_trades_setting")
+    setting = strategy.maybe_number("max_open_trades_setting")
     return drop_empty(
         timeframe=strategy.maybe_text("timeframe"),
         stop_loss=strategy.maybe_number("stoploss"),
         trailing_stop=strategy.values.get("trailing_stop") is True or None,
-        max_open_trades=strategy.maybe_number("max_open_trades") if limit is None else limit,
+        max_open_trades=strategy.maybe_number("max_open_trades") if setting is None else setting,
     )
 
 
@@ -214,7 +213,7 @@ def _format_duration(minutes: float) -> str:
 
 
 def _loss_evidence(trade: Section) -> str | None:
-    """Say how far the price moved against a losing trade, and where its stop was."""
+    """Describe how far the price moved against a losing trade, and where its stop was."""
     is_short = _direction(trade) == "short"
     open_rate = trade.maybe_number("open_rate")
     worst_rate = trade.maybe_number("max_rate" if is_short else "min_rate")
@@ -229,5 +228,4 @@ def _loss_evidence(trade: Section) -> str | None:
 
 
 def _format_rate(value: float) -> str:
-    """Return a price with six digits and no exponent."""
     return f"{Decimal(f'{value:.6g}'):f}"

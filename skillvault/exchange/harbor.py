@@ -1,7 +1,7 @@
-"""Read trials of the agent benchmark runner Harbor, one outcome a trial.
+"""Read trials of the agent benchmark runner Harbor, with one outcome for each trial.
 
 A path is a trial's result.json, a trial's folder, or a folder of many trials. The evidence of a
-failure is the verifier's test report, or its printed output without a report.
+failure is the verifier's test report, or its printed output if there is no report.
 """
 
 import re
@@ -67,7 +67,7 @@ def _read_report_outcome(report: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _find_trials(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the trial folders at or below a folder; a job's result.json is not a trial."""
+    """Yield the trial folders at or below a folder. A job's result.json is not a trial."""
     if _is_trial(folder):
         yield folder
     elif depth:
@@ -123,7 +123,6 @@ def _read_outcome(path: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _trial_context(trial: Section, config: Section) -> dict[str, Scalar]:
-    """Return the model and environment that the agent was given."""
     agent = trial.section("agent_info")
     version = agent.maybe_text("version")
     model = agent.section("model_info").maybe_text("name")
@@ -158,7 +157,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
 
 
 def _reward(trial: Section) -> float | None:
-    """Return the reward of a trial; the lowest reward if no reward has the usual name."""
+    """Return the reward of a trial, or the lowest reward if none has the usual name."""
     rewards = trial.section("verifier_result").section("rewards")
     if "reward" in rewards.values:
         return rewards.maybe_number("reward")
@@ -167,7 +166,7 @@ def _reward(trial: Section) -> float | None:
 
 
 def _report_result(folder: Path) -> Mapping[str, Any]:
-    """Return the counts and failing tests of the verifier's report; empty without a report."""
+    """Return the counts and failing tests in the verifier's report, or {} without a report."""
     path = folder / "verifier" / "ctrf.json"
     if not path.is_file():
         return {}
@@ -191,7 +190,7 @@ def _summary(reward: float | None, exception: Section, report: Mapping[str, Any]
 
 
 def _evidence(exception: Section, report: Mapping[str, Any]) -> str:
-    """Return the exception with the end of its traceback, then the failed tests."""
+    """Return the exception with the end of its traceback, followed by the failed tests."""
     trace = exception.maybe_text("exception_traceback") or ""
     message = exception.maybe_text("exception_message") or ""
     exception_text = trace if message in trace else f"{message}\n{trace}"
@@ -201,7 +200,7 @@ def _evidence(exception: Section, report: Mapping[str, Any]) -> str:
 
 
 def _drop_first_word(text: str) -> str:
-    """Drop the first word of a text that may begin inside a secret token."""
+    """Drop the first word of a text, because the text may begin inside a secret."""
     return re.sub(r"\A\S+", "", text)
 
 
@@ -218,7 +217,6 @@ def _printed_evidence(folder: Path) -> str:
 
 
 def _reasoning(path: Path) -> str:
-    """Return the beginning of the agent's messages, without the answers of tools."""
     agent_steps = [step for step in _read_steps(path) if step.get("source") == "agent"]
     texts = [step.get(key) for step in agent_steps for key in ("reasoning_content", "message")]
     text = "\n\n".join(part.strip() for part in texts if isinstance(part, str) and part.strip())
@@ -226,7 +224,6 @@ def _reasoning(path: Path) -> str:
 
 
 def _instruction(path: Path) -> str:
-    """Return the first message of the user, which is the agent's task."""
     user_step = next((step for step in _read_steps(path) if step.get("source") == "user"), {})
     message = user_step.get("message")
     parts = message if isinstance(message, list) else [{"text": message}]
@@ -236,7 +233,7 @@ def _instruction(path: Path) -> str:
 
 
 def _read_steps(path: Path) -> list[Mapping[str, Any]]:
-    """Read the steps of a trajectory; [] for an unreadable file, because steps are optional."""
+    """Return the steps of a trajectory, or [] if the optional file is missing or unreadable."""
     if not path.is_file():
         return []
     try:

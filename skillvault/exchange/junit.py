@@ -1,6 +1,6 @@
-"""Read test reports in JUnit XML of pytest, Surefire, Gradle and others.
+"""Read test reports in JUnit XML from pytest, Surefire, Gradle and others.
 
-defusedxml parses the file and refuses every document type and entity.
+defusedxml parses the file, and refuses every document type and entity.
 """
 
 from collections import Counter
@@ -42,7 +42,6 @@ def read_report(path: Path) -> SuiteReport:
 
 
 def _parse_root(path: Path) -> "Element":
-    """Parse the document; BadInputError for a file that is not a JUnit report."""
     name = file_label(path)
     try:
         root: Element = fromstring(source_file.read_bytes(path), forbid_dtd=True)
@@ -64,7 +63,6 @@ def _parse_root(path: Path) -> "Element":
 
 
 def _tag(element: "Element") -> str:
-    """Return the element's name without its namespace."""
     return str(element.tag).rpartition("}")[2]
 
 
@@ -73,7 +71,7 @@ def _is_pytest(suites: Sequence["Element"]) -> bool:
 
 
 def _count_statuses(suites: Sequence["Element"], cases: Sequence["Element"]) -> dict[str, int]:
-    """Count the tests by status, from the suite's attributes if no test is listed."""
+    """Count the tests by status, or use the suite's attributes if no test is listed."""
     if cases:
         return dict(Counter(_status(case) for case in cases))
     for suite in suites:
@@ -99,7 +97,7 @@ def _status(case: "Element") -> str:
 
 
 def _failed_test(case: "Element") -> FailedTest | None:
-    """Return the failure of a case with all its errors: a test and its teardown can both fail."""
+    """Return the failure of a case with all its errors, since test and teardown can both fail."""
     errors = [child for child in case if _tag(child) in ("failure", "error")]
     if not errors:
         return None
@@ -137,7 +135,10 @@ def _run_times(
 def _last_end(
     starts: Sequence[tuple[datetime, "Element"]], cases: Sequence["Element"], path: Path
 ) -> datetime:
-    """Return the end of the last suite; if only cases have durations, add these to the start."""
+    """Return the end of the last suite.
+
+    If only cases have durations, they are added to the start.
+    """
     durations = [(start, _duration(suite, path)) for start, suite in starts]
     if any(duration is not None for _, duration in durations):
         return max(start + (duration or timedelta()) for start, duration in durations)
@@ -157,7 +158,7 @@ def _suite_start(suite: "Element", path: Path) -> datetime | None:
 
 
 def _duration(element: "Element", path: Path) -> timedelta | None:
-    """Return the `time` attribute; Surefire groups its digits with commas."""
+    """Return the `time` attribute, in which Surefire groups digits with commas."""
     text = element.get("time")
     if not text:
         return None
@@ -173,7 +174,6 @@ def _attribute_error(path: Path, key: str, expected: str, text: str) -> BadInput
 
 
 def _target(suites: Sequence["Element"], cases: Sequence["Element"]) -> str | None:
-    """Return the file, class or suite that all tests share."""
     for key in ("file", "classname"):
         if value := common_value(case.get(key) or None for case in cases):
             return value

@@ -1,7 +1,7 @@
-"""Read files of other programs safely: strict JSON, typed access to keys, times, labels.
+"""Read files of other programs: strict JSON, typed access to keys, times, labels.
 
-Every error is a BadInputError: one sentence with the file, the key or line, the expected value,
-and the next step.
+Every error is a BadInputError: one sentence with the file, the key or line, the expected value, and
+the next step.
 """
 
 import errno
@@ -30,7 +30,7 @@ _HOME_FOLDERS = frozenset({"home", "users"})  # folders inside have the names of
 
 
 def try_convert(label: str, convert: Callable[[], dict[str, Any]]) -> ReadResult:
-    """Convert a record, or return the error that explains the failure."""
+    """Return a converted record, or the error if the conversion fails."""
     try:
         return label, convert()
     except BadInputError as error:
@@ -38,7 +38,7 @@ def try_convert(label: str, convert: Callable[[], dict[str, Any]]) -> ReadResult
 
 
 def record_label(name: str, number: int) -> str:
-    """Return a slug for one record of a file, such as `outcomes-12`."""
+    """Return a slug for a record of a file, such as `outcomes-12`."""
     return f"{slug(name, limit=48) or 'record'}-{number}"
 
 
@@ -48,13 +48,13 @@ def drop_empty(**values: Any) -> dict[str, Any]:
 
 
 def file_label(path: Path) -> str:
-    """Return the name of a file for messages, with folders if the name alone says little."""
+    """Return the name of a file for messages, with its folders if the name says little."""
     depth = {"ctrf.json": 3, "result.json": 2}.get(path.name, 1)
     return "/".join(path.absolute().parts[-depth:])
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file; BadInputError if it is unreadable."""
+    """Read a file. Raise BadInputError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -62,7 +62,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read; OSError for any other kind of file, without blocking."""
+    """Open a regular file to read. Raise OSError for any other kind, without blocking."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -83,7 +83,7 @@ def unreadable_error(path: Path, error: OSError) -> BadInputError:
 def parse_json(
     content: bytes, origin: str, *, line: int | None = None, nan_is_absent: bool = False
 ) -> Any:
-    """Parse a JSON text; each error message begins with `origin`.
+    """Parse a JSON text. Each error message begins with `origin`.
 
     With `nan_is_absent`, NaN and Infinity are read as null.
     """
@@ -115,7 +115,7 @@ class Section:
 
     @classmethod
     def of(cls, value: Any, file: str, key: str = "") -> "Section":
-        """Return the value as a section; BadInputError if it is not a mapping."""
+        """Return a mapping as a section. Raise BadInputError for another value."""
         if isinstance(value, Mapping):
             return cls(value, file, key)
         raise _value_error(file, key, "a mapping", value)
@@ -129,12 +129,12 @@ class Section:
         return _value_error(self.file, self.path(key), expected, self.values.get(key))
 
     def section(self, key: str) -> "Section":
-        """Return a member that is a mapping; an absent member is an empty mapping."""
+        """Return a member that is a mapping, or an empty mapping if it is absent."""
         value = self.values.get(key)
         return Section.of({} if value is None else value, self.file, self.path(key))
 
     def list_of(self, key: str) -> list[Any]:
-        """Return a member that is a list; an absent member is an empty list."""
+        """Return a member that is a list, or an empty list if it is absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, list):
             raise self.member_error(key, "a list")
@@ -148,7 +148,7 @@ class Section:
         return value
 
     def maybe_number(self, key: str) -> float | None:
-        """Return a member that is a number, None if absent."""
+        """Return a member that is a number, or None if it is absent."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -164,21 +164,21 @@ class Section:
         return value
 
     def maybe_text(self, key: str) -> str | None:
-        """Return a member that is a text, None if absent."""
+        """Return a member that is a text, or None if it is absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, str):
             raise self.member_error(key, "text")
         return value
 
     def time(self, key: str) -> datetime:
-        """Return a member that must be a time; the default time zone is UTC."""
+        """Return a member that must be a time. The default time zone is UTC."""
         value = self.maybe_time(key)
         if value is None:
             raise self.member_error(key, "a time such as 2026-11-20T10:15:00Z")
         return value
 
     def maybe_time(self, key: str) -> datetime | None:
-        """Return a member that is a time, None if absent; the default time zone is UTC."""
+        """Return a member that is a time, or None if it is absent."""
         value = self.maybe_text(key)
         if not value:
             return None
@@ -189,7 +189,7 @@ class Section:
 
 
 def time_of(text: str) -> datetime | None:
-    """Parse an ISO 8601 time as UTC, the default time zone; None for another text."""
+    """Parse an ISO 8601 time to UTC, which is also the default, or return None."""
     try:
         time = datetime.fromisoformat(text.strip())
         return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
@@ -216,14 +216,14 @@ def as_path(text: str) -> PurePath:
 
 
 def folder_name(text: str) -> str | None:
-    """Return the name of a folder; None for a root folder or a person's home."""
+    """Return the name of a folder, or None for a root folder or a person's home."""
     path = as_path(text)
     is_home = path.parent.name.lower() in _HOME_FOLDERS and len(path.parts) == _HOME_DEPTH
     return None if is_home else path.name or None
 
 
 def without_folder(text: str, folder: str) -> str:
-    """Return a text in which paths below a folder are relative to the folder."""
+    """Make the paths in a text that are below a folder relative to the folder."""
     path = as_path(folder)
     if not path.name:
         return text

@@ -41,7 +41,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class SourceTree(Struct, frozen=True):
-    """The sizes of the files of a source by path; `unusable` has the reason for other files.
+    """The sizes of the files of a source by path. `unusable` has the reason for other files.
 
     `read` returns contents, or raises BadInputError for a file that changed since the listing.
     `links` maps each link to the path in this tree that it leads to.
@@ -56,7 +56,7 @@ class SourceTree(Struct, frozen=True):
 class SkillPaths(Struct, frozen=True):
     """A folder of a source with a SKILL.md ("" is the top folder), and the paths of its files.
 
-    `links` are other paths of the folder, by links in the source.
+    `links` are other paths of the folder, which come from links in the source.
     """
 
     folder: str
@@ -76,15 +76,12 @@ class SkippedFile(Struct, frozen=True):
 
     @property
     def is_skill_file(self) -> bool:
-        """Return True for the SKILL.md of a folder."""
+        """True for the SKILL.md of a folder."""
         return _is_skill_file(self.path)
 
 
 class SkillScan(Struct, frozen=True):
-    """The skills of a source, sorted by folder, and the files that are left out.
-
-    `skill_files` is the number of SKILL.md files.
-    """
+    """The skills of a source, sorted by folder, and the files that are left out."""
 
     skills: list[SkillPaths]
     passed_over: list[SkippedFile]
@@ -92,7 +89,7 @@ class SkillScan(Struct, frozen=True):
 
 
 def tree_of(files: Mapping[str, bytes]) -> SourceTree:
-    """Build the tree of files that are in memory."""
+    """Return a tree of files that are in memory."""
     return SourceTree(
         {path: len(data) for path, data in files.items()},
         lambda paths: {path: files[path] for path in paths},
@@ -100,7 +97,7 @@ def tree_of(files: Mapping[str, bytes]) -> SourceTree:
 
 
 def find_skills(tree: SourceTree) -> list[SkillPaths]:
-    """Find the skills of a source, sorted by folder."""
+    """Return the skills of a source, sorted by folder."""
     return scan_skills(tree).skills
 
 
@@ -125,14 +122,14 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         if posixpath.basename(path).lower() == "skill.md" and not _is_skill_file(path)
     ]
     folders -= {posixpath.dirname(entry.path) for entry in skipped_files}
-    upper, lower = SKILL_FILES
+    first_name, second_name = SKILL_FILES
     second_pages = {
-        posixpath.join(folder, lower)
+        posixpath.join(folder, second_name)
         for folder in folders
         if {posixpath.join(folder, name) for name in SKILL_FILES} <= tree.sizes.keys()
     }
     skipped_files += [
-        SkippedFile(page, f"beside a {upper}, which is read") for page in second_pages
+        SkippedFile(page, f"beside a {first_name}, which is read") for page in second_pages
     ]
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:
@@ -176,7 +173,6 @@ def _folders_within(tree: SourceTree, folder: str) -> Iterator[str]:
 def _explain_no_skill(
     path: str, within: str, folders: Collection[str], unusable: Mapping[str, str]
 ) -> str | None:
-    """Explain why a SKILL.md does not make a skill; None if it makes one."""
     if path in unusable:
         return unusable[path]
     folder = posixpath.dirname(path)
@@ -185,9 +181,9 @@ def _explain_no_skill(
         return f"of a package in {min(packages)}/"
     parent = _skill_above(folder, folders)
     if parent is not None:
-        inner = folder.removeprefix(parent).strip("/").split("/")
-        is_test = parent == within and inner[0] in _TEST_FOLDERS
-        if _MATERIAL_FOLDERS.intersection(inner) and not is_test:
+        inner_folders = folder.removeprefix(parent).strip("/").split("/")
+        is_test = parent == within and inner_folders[0] in _TEST_FOLDERS
+        if _MATERIAL_FOLDERS.intersection(inner_folders) and not is_test:
             return f"a file of the skill {parent or 'at the top'}"
     ancestors = parts[: parts.index("skills")] if "skills" in parts else parts[:-1]
     if _TEST_FOLDERS.intersection(ancestors):
@@ -207,8 +203,7 @@ def _skill_above(path: str, folders: Collection[str]) -> str | None:
 def _is_member(path: str, is_top: bool) -> bool:
     """Return True if a path, relative to the folder of a skill, belongs to the skill.
 
-    A skill at the top of a source is often a whole repository, with its tests and other programs'
-    folders.
+    A skill at the top of a source is often a whole repository, with tests and other folders.
     """
     if not (_TOOL_FILES | _PACKAGE_FOLDERS).isdisjoint(path.split("/")):
         return False
@@ -217,7 +212,7 @@ def _is_member(path: str, is_top: bool) -> bool:
 
 
 def _link_paths(folder: str, links_by_target: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the other paths of a skill's folder, by links to it or to a folder above it."""
+    """Return the paths of a skill's folder through links to it or to a folder above it."""
     parts = folder.split("/")
     targets = ["/".join(parts[:count]) for count in range(len(parts), 0, -1)]
     return tuple(
@@ -231,15 +226,15 @@ def _link_paths(folder: str, links_by_target: Mapping[str, Sequence[str]]) -> tu
 
 
 def host_rank(folder: str) -> tuple[bool, bool]:
-    """Sort key: skills outside of a host's hidden folder first, then skills for all hosts."""
+    """Sort key that puts skills outside a host's hidden folder first, then skills for all hosts."""
     parts = folder.split("/")
     return (any(part.startswith(".") for part in parts), ".agents" not in parts)
 
 
 def path_outside_host(folder: str) -> tuple[str, ...] | None:
-    """Return the path of a skill's folder without the hidden folder of a host and `skills`.
+    """Return the path of a skill's folder without a host's hidden folder and `skills`.
 
-    None for a folder that is not hidden, a section of a document (`PATH#NAME`) and a flat file.
+    Return None for a folder that is not hidden, a section (`PATH#NAME`) and a flat file.
     """
     parts = folder.split("/")
     hidden = next((n for n, part in enumerate(parts) if part.startswith(".")), None)
@@ -255,7 +250,7 @@ def path_without_skills(folder: str) -> tuple[str, ...]:
 
 
 def read_skill_files(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
-    """Read a skill's files by path in its folder; BadInputError for a forbidden path."""
+    """Read a skill's files by path in its folder. Raise BadInputError for a forbidden path."""
     if len(skill.paths) > MAX_FILES:
         message = f"{len(skill.paths)} files; a skill has at most {MAX_FILES}, name a folder in it"
         raise BadInputError(message, code="too-large")
@@ -290,7 +285,7 @@ def check_path(path: str) -> None:
 
 
 def check_distinct(paths: Iterable[str]) -> None:
-    """Raise BadInputError if two paths are one on some systems, or a file is also a folder."""
+    """Raise BadInputError if paths are the same on some systems, or a file is also a folder."""
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
     for path in paths:
@@ -306,7 +301,6 @@ def check_distinct(paths: Iterable[str]) -> None:
 
 
 def _too_large() -> BadInputError:
-    """Return the error for a skill that is too large."""
     message = f"more than {MAX_BYTES // 1024**2} MiB; a skill is smaller, ask its author"
     return BadInputError(message, code="too-large")
 
@@ -318,7 +312,7 @@ def _path_error(path: str, reason: str) -> BadInputError:
 
 
 def _is_git_name(name: str) -> bool:
-    """Return True if git on some file system takes the name for its own folder."""
+    """Return True if git takes the name for its own folder on some file system."""
     visible_name = "".join(
         character for character in name.casefold() if unicodedata.category(character) != "Cf"
     )
@@ -339,7 +333,7 @@ _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def folder_tree(root: Path) -> SourceTree:
-    """List the files below a folder; BadInputError for more than a source can plausibly hold."""
+    """List the files below a folder. Raise BadInputError if there are implausibly many."""
     states: dict[str, os.stat_result] = {}
     unusable: dict[str, str] = {}
     links: dict[str, str] = {}
@@ -365,7 +359,7 @@ def folder_tree(root: Path) -> SourceTree:
 
 
 def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the path and state of everything below a folder except folders.
+    """Yield (path, state) for everything below a folder except folders.
 
     In packages, only the files of skills are listed, so that they can be reported.
     """
@@ -418,7 +412,7 @@ def follow_links(tree: SourceTree) -> SourceTree:
 
 
 def _link_target(link: str, links: Mapping[str, str]) -> str | None:
-    """Return the path that a link leads to; None for a path outside the source or a cycle."""
+    """Return the path that a link leads to, or None if it leads outside or in a cycle."""
     path = link
     for _ in range(_MAX_LINKS):
         part = next((p for p in (*_folders_of(path), path) if p in links), None)
@@ -432,13 +426,11 @@ def _link_target(link: str, links: Mapping[str, str]) -> str | None:
 
 
 def _folders_of(path: str) -> list[str]:
-    """Return the folders above a path, the outermost first."""
     parts = path.split("/")
     return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def _read_unchanged(root: Path, path: str, listed_state: os.stat_result) -> bytes:
-    """Read a file; BadInputError if it changed since it was listed."""
     try:
         handle = os.open(root / path, _OPEN_FLAGS)
         with os.fdopen(handle, "rb") as file:
@@ -468,10 +460,9 @@ _BAD_ARCHIVE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSEr
 
 
 def unpack(archive: bytes) -> dict[str, bytes]:
-    """Unpack a zip, tar or tar.gz archive into contents by path.
+    """Unpack a zip, tar or tar.gz archive to contents by path.
 
-    BadInputError for an archive that is damaged or too large, or contains anything but files and
-    folders.
+    Raises BadInputError if it is damaged or too large, or has members other than files and folders.
     """
     members = _zip_members(archive) if archive.startswith(_ZIP_START) else _tar_members(archive)
     files: dict[str, bytes] = {}
@@ -500,7 +491,7 @@ def unpack(archive: bytes) -> dict[str, bytes]:
 
 
 def _zip_members(archive: bytes) -> Iterator[tuple[str, int, IO[bytes] | None]]:
-    """Yield the path, mode and content of each member; a folder has no content."""
+    """Yield (path, mode, file) for each member. The file of a folder is None."""
     with zipfile.ZipFile(io.BytesIO(archive)) as source:
         for entry in source.infolist():
             mode = entry.external_attr >> 16  # 0 in an archive that knows no modes
@@ -514,7 +505,7 @@ def _zip_members(archive: bytes) -> Iterator[tuple[str, int, IO[bytes] | None]]:
 
 
 def _tar_members(archive: bytes) -> Iterator[tuple[str, int, IO[bytes] | None]]:
-    """Yield the path, mode and content of each member; a folder has no content."""
+    """Yield (path, mode, file) for each member. The file of a folder is None."""
     is_gzip = archive.startswith(_GZIP_START)
     raw = gzip.GzipFile(fileobj=io.BytesIO(archive)) if is_gzip else io.BytesIO(archive)
     stream = io.BytesIO(_read_bounded(raw, 2 * MAX_BYTES))  # headers and padding count too
@@ -531,7 +522,7 @@ def _tar_members(archive: bytes) -> Iterator[tuple[str, int, IO[bytes] | None]]:
 
 
 def _read_bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, limit: int) -> bytes:
-    """Read a file; BadInputError as soon as the file exceeds `limit` bytes."""
+    """Read a file. Raise BadInputError if it has more than `limit` bytes."""
     chunks: list[bytes] = []
     size = 0
     while chunk := file.read(_CHUNK_SIZE):

@@ -33,7 +33,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
 
 
 class SkillSource(Struct, frozen=True):
-    """A source of skills: an address, and the ref and folder in a git repository.
+    """A source of skills, with its address, and the ref and folder in a git repository.
 
     `skill` selects one skill of a site, or `owner`'s skill in the registry at `url`.
     """
@@ -47,12 +47,12 @@ class SkillSource(Struct, frozen=True):
 
     @property
     def is_private(self) -> bool:
-        """Return True if the source is on this machine or needs a key."""
+        """True if the source is on this machine or needs a key."""
         return self.kind == "folder" or (self.kind == "git" and not self.url.startswith("https://"))
 
     @property
     def address(self) -> str:
-        """The start of the addresses of all skills of this source."""
+        """The SOURCE text for this source."""
         return self.skill_address(self.folder, self.skill).rstrip("#")
 
     def skill_address(self, folder: str, skill: str) -> str:
@@ -67,7 +67,7 @@ class SkillSource(Struct, frozen=True):
 
 
 def parse_source(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -> SkillSource:
-    """Parse a SOURCE; UsageError with the accepted forms for any other text.
+    """Parse a SOURCE. Raise UsageError with the accepted forms if it has another form.
 
     With `is_folder`, a folder of this name exists and takes precedence.
     """
@@ -99,7 +99,6 @@ def _parse_registry_skill(text: str, registry: str) -> SkillSource:
 
 
 def _parse_address(text: str) -> SkillSource:
-    """Parse a source with a URL scheme."""
     base, _, fragment = text.partition("#")
     address = base.removeprefix("git+")
     if address.startswith("file:///") or _SSH_URL.fullmatch(address):

@@ -1,6 +1,6 @@
-"""Convert a test report of any format to one outcome: counts, failing tests, error lines.
+"""Convert a test report of any format to one outcome with counts, failing tests and error lines.
 
-The readers of `ctrf` and `junit` return a SuiteReport.
+`ctrf` and `junit` return a SuiteReport.
 """
 
 import re
@@ -38,7 +38,7 @@ class FailedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteReport:
-    """The test report of one run; `counts` holds the number of tests by status."""
+    """The test report of one run. `counts` has the number of tests by status."""
 
     tool: str
     counts: Mapping[str, int]
@@ -54,12 +54,12 @@ class SuiteReport:
 def read_suite(
     read_report: Callable[[Path], SuiteReport], path: Path, domain: str | None
 ) -> Iterator[ReadResult]:
-    """Yield the one outcome of a test report."""
+    """Yield the only outcome of a test report."""
     yield record_label(path.stem, 1), outcome_of(read_report(path), path, domain)
 
 
 def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str, Any]:
-    """Convert a report to an outcome; in a trial folder the action is the trial's task."""
+    """Convert a report to an outcome. In a trial folder the action is the trial's task."""
     task = task_of(path)
     tool_context = {"tool": report.tool} if task else {}
     return drop_empty(
@@ -80,20 +80,20 @@ def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str,
 
 
 def task_of(path: Path) -> str | None:
-    """Return the task of the trial `<task>__<id>` whose verifier wrote the file, else None."""
+    """Return the task of the trial folder `<task>__<id>` whose verifier wrote a file, or None."""
     verifier = path.absolute().parent
-    task, mark, _ = verifier.parent.name.partition("__")
-    return task if verifier.name == "verifier" and mark and task else None
+    task, separator, _ = verifier.parent.name.partition("__")
+    return task if verifier.name == "verifier" and separator and task else None
 
 
 def common_value(values: Iterable[str | None]) -> str | None:
-    """Return the value that all texts share; None if they differ."""
+    """Return the value that all texts share, or None if they differ."""
     distinct_values = set(values)
     return distinct_values.pop() if len(distinct_values) == 1 else None
 
 
 def summarize_counts(counts: Mapping[str, int]) -> str:
-    """Return the counts in words, such as `1 failed, 3 skipped of 4`."""
+    """Format counts in words, such as `1 failed, 3 skipped of 4`."""
     parts = [f"{counts[status]} {status}" for status in STATUSES if counts.get(status)]
     return f"{', '.join(parts)} of {sum(counts.values())}" if parts else "no tests"
 
@@ -132,7 +132,6 @@ _PHASE_MESSAGE = re.compile(r"The test failed in the \w+ phase")
 
 
 def _describe_test(test: FailedTest) -> str:
-    """Describe one failing test, without its message if the trace contains the message."""
     lines = _error_lines(printable(test.trace))
     message = shorten(printable(test.message), _MAX_MESSAGE)
     is_repeated = message in " ".join(" ".join(lines).split())
@@ -147,7 +146,7 @@ def failing_assertion(output: str) -> str:
 
 
 def _error_lines(trace: str) -> list[str]:
-    """Return the last marked lines, else the last lines about errors, else the last lines."""
+    """Return the last marked lines, or else the last lines about errors, or else the last lines."""
     lines = [line for line in trace.splitlines() if line.strip()]
     lines = [cut_between_words(line, _MAX_LINE).rstrip() for line in lines]
     for pattern in (_MARKED_LINE, _ERROR_LINE):

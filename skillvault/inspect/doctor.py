@@ -616,7 +616,7 @@ def disk_row(name: str, folder: Path, space: Space) -> Row:
     inode_count = f", {space.inodes} inodes" if space.inodes is not None else ""
     detail = f"{folder}: {space.free // _MIB} MiB free{inode_count}"
     if space.error:
-        reason = disk.trouble(space.error) or f"not writable ({space.error.strerror})"
+        reason = disk.describe_disk_error(space.error) or f"not writable ({space.error.strerror})"
         return Row(name, "problem", f"{detail}; {reason}", _writing_fix(folder, space.error))
     inodes = space.inodes if space.inodes is not None else sys.maxsize
     if space.free < 50 * _MIB or inodes < 1000:

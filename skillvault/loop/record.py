@@ -17,7 +17,7 @@ from skillvault.loop.receipts import Receipts
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
 from skillvault.model.change import INTAKE_BATCH, Change
-from skillvault.model.decision_outcomes import as_agents_word
+from skillvault.model.decision_outcomes import as_agent_statement
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
 from skillvault.vault.files import arrival, layout, redact
@@ -226,7 +226,7 @@ def _parse_file(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
         run.store.git.dirs()[0], item.name, item.data
     )
     if not is_attested:
-        values = as_agents_word(values)
+        values = as_agent_statement(values)
     return _InboxFile(item.name, dict(values), item.trust)
 
 

@@ -1,7 +1,7 @@
-"""The names by which an agent may call a skill or fact that it was shown: name, handle, title.
+"""Resolve the names that an agent uses for a skill or fact that it was shown.
 
-Handles (`S1`, `F2`) and titles are only valid within one answer, so they are resolved with the
-record of that answer.
+An agent may write the name, the handle (`S1`, `F2`) or the title. Handles and titles are only valid
+within one answer, so they are resolved with the record of that answer.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _SESSION_DIGITS = 6  # digits of a digest that distinguish ids of sessions
 
 
 def parse_handle(text: str) -> str | None:
-    """Return the handle in brackets at the beginning of a text, in capitals."""
+    """Return the handle in brackets at the start of a text in capitals, or None."""
     match = _HANDLE.match(text.strip())
     return match["handle"].upper() if match else None
 
@@ -28,11 +28,11 @@ def parse_handle(text: str) -> str | None:
 def aliases_of(
     recommendations: Iterable[Recommendation], title: Callable[[str, str], str] | None = None
 ) -> dict[str, str]:
-    """Map each name, `[handle]` and folded title to the skill or fact shown for one decision.
+    """Return the skill or fact for each name, `[handle]` and folded title that was shown.
 
-    If several answers were shown, the handles of the latest count. A title of two skills, or a
-    title that is the name of another skill, is omitted. `title` returns the title of a skill by its
-    name and version.
+    `recommendations` are the answers for one decision; the handles of the latest count. A title of
+    two skills, or a title that is the name of another skill, is omitted. `title` returns the title
+    of a skill from its name and version.
     """
     answers = sorted(recommendations, key=lambda record: (record.at, record.id))
     skills = [skill for answer in answers for skill in answer.shown]
@@ -54,12 +54,12 @@ def aliases_of(
 
 
 def resolve_names(calls: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Replace handles and titles by the names of skills and facts."""
+    """Replace handles and titles with the names of skills and facts."""
     return tuple(dict.fromkeys(_resolve(call, names) for call in calls))
 
 
 def find_unknown_handles(calls: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words of `called` that look like handles but belong to nothing shown."""
+    """Return the words in `calls` that look like handles but belong to nothing shown."""
     return tuple(
         call
         for call in dict.fromkeys(calls)
@@ -70,7 +70,7 @@ def find_unknown_handles(calls: Iterable[str], names: Mapping[str, str]) -> tupl
 
 
 def _resolve(call: str, names: Mapping[str, str]) -> str:
-    """Return the name that a word means; a title beside a handle takes precedence."""
+    """Return the name that a word means. A title beside a handle takes precedence."""
     hyphenated = call.replace("_", "-")  # as a foreign log spells a name
     if names.get(hyphenated) == hyphenated:
         return call
@@ -94,12 +94,12 @@ def title_of(body: str) -> str:
 
 
 def fold_title(title: str) -> str:
-    """Return a title without marks of markdown and letter case, for comparison."""
+    """Return a title without markdown marks and in lower case, for comparison."""
     return " ".join(title.strip(" #*_`\"'“”:–—-").casefold().split())
 
 
 def session_id(name: str, trust: Trust = "local") -> str:
-    """Return the id of a session: its name, if the name can be a file name.
+    """Return the id of a session, which is its name if that can be a file name.
 
     Another name, or a name from an untrusted source, becomes a slug with a digest. So an untrusted
     source cannot take the id of another session.

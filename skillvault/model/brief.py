@@ -1,6 +1,6 @@
-"""The values that a judge receives and returns. Frozen, no I/O.
+"""The values that a judge receives and returns. They are frozen and do no I/O.
 
-A brief is the material for the text of one skill; `Judge.write` takes each kind of brief.
+A brief is the material for the text of one skill. `Judge.write` takes each kind of brief.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ class Insight(Struct, frozen=True, kw_only=True):
 
 
 class BlindCase(Struct, frozen=True):
-    """A decision as the judge sees it first, without later knowledge."""
+    """A decision without its result, as the judge sees it first."""
 
     domain: str
     decision: Decision
@@ -86,9 +86,9 @@ def blind_case(outcome: Outcome) -> BlindCase:
 class Case(Struct, frozen=True, kw_only=True):
     """The material about an outcome that the judge gets after the blind verdict.
 
-    `failures` are the failures of the same subject before this success, oldest first; the judge is
-    asked how the outcome differs from them. `earlier` are the earlier tries of the subject, `facts`
-    the facts of the domain as (id, line).
+    `failures` are earlier failures of the same subject, oldest first, and the judge is asked how
+    this success differs from them. `earlier` are the earlier tries of the subject, `facts` the
+    facts of the domain as (id, line).
     """
 
     outcome: Outcome
@@ -99,7 +99,7 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 class RefusedAnswers(Struct, frozen=True, kw_only=True):
-    """The refused answers to one task as (value, count of runs), the most frequent first.
+    """The answers to a task that were refused, as (value, number of runs), most frequent first.
 
     `task` is "" if no task was recorded. `shown_by` are the outcomes with these answers, oldest
     first. `accepted` are answers to the task that were accepted later.
@@ -114,8 +114,8 @@ class RefusedAnswers(Struct, frozen=True, kw_only=True):
 class Outlier(Struct, frozen=True, kw_only=True):
     """An unusual number that was recorded with the greatest loss or gain.
 
-    `low` to `high` is the middle half of the same number in the `of` other outcomes; `at` is the
-    time at which the outcome ended.
+    In the `of` other outcomes, the middle half of this number is between `low` and `high`. `at` is
+    the time at which the outcome ended.
     """
 
     outcome: str
@@ -143,12 +143,12 @@ StatementKind = Literal[
 
 
 class Statement(Struct, frozen=True, kw_only=True):
-    """One sentence of a skill with the outcomes behind it, oldest first.
+    """One sentence of a skill, with the outcomes that support it, oldest first.
 
-    `supporting` and `against` are outcomes for and against it. `others` are two lists. For a rule
-    they are the failed and the other outcomes that do not meet the rule; for a failed deed, an
-    empty list and the outcomes that worked instead. `rule` is the separation that a rule states,
-    `gist` a short form.
+    `against` are outcomes that contradict it. `others` are two lists. For a rule, they are the
+    failed and the other outcomes that do not meet the rule. For a failed deed, they are an empty
+    list and the outcomes that worked instead. `rule` is the separation that a rule states, `gist` a
+    short form of the sentence.
     """
 
     kind: StatementKind
@@ -164,7 +164,7 @@ Adviser = Literal["person", "agent", "judge"]
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """A sentence about a better action; `supposed` advice has no evidence."""
+    """A sentence about a better action. `supposed` advice has no evidence."""
 
     text: str
     by: Adviser
@@ -172,12 +172,12 @@ class Advice(Struct, frozen=True, kw_only=True):
 
 
 class Try(Struct, frozen=True, kw_only=True):
-    """The agent's action in an outcome (`deed`), its result, and later advice.
+    """The action of the agent in an outcome (`deed`), with its result and later advice.
 
     `deed` and `answer` are "" if the outcome has none. `error` is the signature of a failure.
     `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `grounds`
-    quotes the states that the reasoning claims; `observed` has the figures in `grounds` that the
-    context or the result confirms, which are not part of the deed.
+    quotes the states that the reasoning claims. `observed` has the figures in `grounds` that the
+    context or the result confirms; they are not part of the deed.
     """
 
     id: str
@@ -198,10 +198,10 @@ class Try(Struct, frozen=True, kw_only=True):
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """The outcomes of an action, a subject or a domain, oldest first, with their rules and tasks.
+    """The outcomes of an action, a subject or a domain, oldest first, with rules and tasks.
 
-    `tries` has a line for each outcome. `evaluations` are those of the outcomes by id, `tasks` the
-    recorded tasks by outcome. `rules` separate good from bad outcomes of each action.
+    `tries` has a line for each outcome. `evaluations` and `tasks` have the evaluation and the
+    recorded task of outcomes by id. `rules` separate good from bad outcomes of each action.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -227,12 +227,12 @@ def answer_cost(info: JudgeInfo) -> AnswerCost | None:
 
 
 def add_cost(info: JudgeInfo, cost: AnswerCost) -> JudgeInfo:
-    """Return a judge with the cost of its answers."""
+    """Return a judge that includes the cost of its answers."""
     return replace(info, tokens=cost.tokens, cost_usd=round(cost.cost_usd, 6))
 
 
 class QuestionTopic(Struct, frozen=True):
-    """The topic of a question, whatever its wording. An answer holds until the topic changes.
+    """The topic of a question in any wording. An answer is valid until the topic changes.
 
     `material` is a digest of the content about the `subject`.
     """
@@ -243,12 +243,12 @@ class QuestionTopic(Struct, frozen=True):
 
     @property
     def question(self) -> str:
-        """The key of the question and its answer."""
+        """The key of the question, which is also the key of its answer."""
         return question_key(self.kind, self.subject, self.material)
 
 
 class AcceptedAnswer(Struct, frozen=True, kw_only=True):
-    """An accepted answer of a judge, to be stored with the skill or insight made of it."""
+    """An accepted answer of a judge, which is stored with the skill or insight made from it."""
 
     topic: QuestionTopic
     reply: dict[str, Any]
@@ -256,7 +256,7 @@ class AcceptedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """A judgement of a decision, made before the result is known."""
+    """A judge's assessment of a decision before the result is known."""
 
     was_good_decision: bool
     quality_score: Fraction
@@ -270,8 +270,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
 class InsightText(Struct, frozen=True, kw_only=True):
     """A judge's insight about an outcome, written after the verdict.
 
-    An empty `key_insight` teaches nothing. `repeats` or `contradicts` names a fact, `unlike` are
-    facts with similar words that say something else. `slug` names a fact made of the insight.
+    An empty `key_insight` teaches nothing. `repeats` or `contradicts` names a fact. `unlike` are
+    facts with similar words that say something else. `slug` names a fact made from the insight.
     """
 
     key_insight: str
@@ -297,7 +297,10 @@ class Opinion(Struct, frozen=True, kw_only=True):
 
 
 def warnings_of(skills: Sequence[Skill]) -> tuple[str, ...]:
-    """Return a warning for each skill, in a line: the first thing to avoid of a guide."""
+    """Return a warning in one line for each skill that has one.
+
+    The warning of a guide is the first thing to avoid.
+    """
     texts = ((skill.name, _warning_of(skill)) for skill in skills)
     return tuple(shorten(f"{name}: {text}", MAX_WARNING) for name, text in texts if text)
 
@@ -314,9 +317,9 @@ def _warning_of(skill: Skill) -> str:
 class Draft(Struct, frozen=True):
     """The text of a skill before it has a name.
 
-    `title` omits the kind. `sections` are (heading, text). `note` says that the text is not the
-    appointed judge's. `tags`, `roles` and `stages` are slugs. `record` is the stored answer that it
-    was made of. `rules` are those of a passage.
+    `title` omits the kind. `sections` are (heading, text). `note` says that another judge wrote the
+    text. `tags`, `roles` and `stages` are slugs. `record` is the stored answer from which the text
+    was made. `rules` are the rules of a passage.
     """
 
     title: str
@@ -332,10 +335,10 @@ class Draft(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """An account, for a guide, a warning, a pattern, an evolved skill or a strategy.
+    """An account for a guide, a warning, a pattern, an evolved skill or a strategy.
 
-    `statements` are sorted by use, the most useful first. `significant` are the outcomes that it is
-    about, oldest first.
+    `statements` are sorted by use, the most useful first. `significant` are the outcomes that the
+    skill is about, oldest first.
     """
 
     kind: SkillKind
@@ -347,8 +350,8 @@ class Findings(Struct, frozen=True, kw_only=True):
 class Recurrence(Struct, frozen=True, kw_only=True):
     """Facts that say the same, for a pattern skill.
 
-    `evaluations` support the `facts`; `outcomes` are the evaluated outcomes by id. `theme` has the
-    words that the facts share. `against` counts the runs that contradict any of the facts.
+    `evaluations` support the `facts`, and `outcomes` are the evaluated outcomes by id. `theme` has
+    the words that the facts share. `against` counts the runs that contradict any of the facts.
     """
 
     kind: SkillKind = "pattern"
@@ -363,11 +366,11 @@ class Recurrence(Struct, frozen=True, kw_only=True):
 class Period(Struct, frozen=True, kw_only=True):
     """The latest outcomes of a domain, oldest first, for a strategy of profile `seed`.
 
-    `heading` is the word of the domain for the context. `graded` is True if the results have
-    scores. `rules` separate good from bad outcomes of each action. `episodes` states the number of
-    episodes, "" if each outcome is an episode. `outliers` are unusual numbers of the greatest loss
-    and gain. A model also gets the `current` text of the strategy, and the `facts` of the domain as
-    (id, line).
+    `heading` is the domain's word for the context. `graded` is True if the results have scores.
+    `rules` separate good from bad outcomes of each action. `episodes` states the number of
+    episodes, or is "" if each outcome is an episode. `outliers` are unusual numbers of the greatest
+    loss and gain. A model also gets the `current` text of the strategy, and the `facts` of the
+    domain as (id, line).
     """
 
     domain: str
@@ -385,7 +388,7 @@ class Period(Struct, frozen=True, kw_only=True):
 class Agreement(Struct, frozen=True, kw_only=True):
     """Actions or subjects whose outcomes say the same, for one evolved skill.
 
-    `together` are the findings of all outcomes, `apart` the findings of each action or subject.
+    `together` has the findings for all outcomes, `apart` the findings for each action or subject.
     """
 
     together: Findings
@@ -393,7 +396,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
 
 class SessionExcerpt(Struct, frozen=True, kw_only=True):
-    """An excerpt of one finished session, or of several that say the same, oldest first."""
+    """An excerpt of a finished session, or of several that say the same, oldest first."""
 
     kind: SkillKind
     domain: str

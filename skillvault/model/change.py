@@ -1,7 +1,7 @@
-"""Change: the only value that alters a vault.
+"""Describe changes to a vault as values; only a `Change` alters a vault.
 
-Every learning rule returns changes, and `Store.apply` commits each change. Records that arrive, and
-many similar changes in a row, share a commit. A dry run prints changes, a test compares them.
+Every learning rule returns changes, and `Store.apply` commits them. Records that arrive, and many
+similar changes in a row, share a commit. A dry run prints changes, a test compares them.
 """
 
 import textwrap
@@ -44,9 +44,9 @@ class Program(bytes):
 
 
 class Edit(Struct, frozen=True):
-    """A new value for one key of the front matter of a file, or of `vault.yaml`.
+    """A new value for one key in the front matter of a file, or in `vault.yaml`.
 
-    None removes the key. Every other byte of the file is kept.
+    None removes the key. Every other byte of the file stays.
     """
 
     path: str
@@ -55,14 +55,14 @@ class Edit(Struct, frozen=True):
 
 
 class Move(Struct, frozen=True):
-    """A move of a folder of the vault with all its content."""
+    """A move of a folder of the vault with all its files."""
 
     source: str
     target: str
 
 
 class Rewrite(Struct, frozen=True):
-    """A new body of a markdown file; its front matter is kept.
+    """A new body for a markdown file, whose front matter stays.
 
     `theirs` are sections that a person wrote in another file and that remain the person's.
     """
@@ -73,10 +73,10 @@ class Rewrite(Struct, frozen=True):
 
 
 class Replacement(Struct, frozen=True):
-    """A new text of a file without front matter.
+    """A new text for a file without front matter.
 
-    `blob` is the version from which the text was computed, None if there was no file. If the file
-    `grows`, agents may append to it at any time, and their additions stay after the new text.
+    `blob` is the version from which the text was computed, or None if there was no file. If the
+    file `grows`, agents may append to it at any time, and their additions stay after the new text.
     """
 
     path: str
@@ -86,10 +86,10 @@ class Replacement(Struct, frozen=True):
 
 
 class Adoption(Struct, frozen=True):
-    """A commit of text that agents appended to a file and nobody committed.
+    """A commit of text that agents appended to a file without committing it.
 
-    `appended` follows the committed version (`blob`, None if there is no file) in the work tree.
-    `content` is the part that is committed, `left` the part that is not.
+    `blob` is the committed version, or None if there is no file. In the work tree, `appended`
+    follows it. `content` is the part that is committed, `left` the part that is not.
     """
 
     path: str
@@ -100,10 +100,10 @@ class Adoption(Struct, frozen=True):
 
 
 class Join(Struct, frozen=True):
-    """The history of another clone up to a commit, to be merged.
+    """The history of another clone up to a commit, which is to be merged.
 
-    `forward`: the other history contains ours, so the branch moves without a new commit. `modes`
-    are the modes of new files that are not regular files.
+    With `forward`, the other history contains ours, so the branch moves without a new commit.
+    `modes` are the modes of new files that are not regular files.
     """
 
     commit: str
@@ -112,15 +112,14 @@ class Join(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """The effect of a commit on a vault, or of a part of a commit, with the reason.
+    """A change that a commit, or a part of a commit, makes to a vault, with the reason.
 
     Lines of `reason` that begin with two spaces are a table and are not wrapped. `writes` are new
     records, `files` the bytes of whole files by path (`Program` for an executable), `removes` paths
     and links as `link:<id>`. `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces`
     apply to existing files. `subject` omits the step. `takes` names the inbox entries that the
     commit makes redundant. Neighbouring changes with the same `commit_with` share a commit: intake
-    always, others if there are more than a few. `why` quotes a person's reason, which later runs
-    repeat.
+    always, others if there are more than a few. `why` quotes a person's reason for later runs.
     """
 
     step: str
@@ -148,7 +147,7 @@ class Change(Struct, frozen=True, kw_only=True):
         return headline_of([self])
 
     def with_note(self, note: str) -> "Change":
-        """Return the change with a note at the end of its reason; unchanged for an empty note."""
+        """Return the change with a note at the end of its reason, unless the note is empty."""
         return replace(self, reason=f"{self.reason}\n{note}") if note else self
 
     @property
@@ -176,12 +175,12 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 def skill_series(step: str, domain: str | None) -> str:
-    """Return the `commit_with` under which a step's changes of a domain's skills are committed."""
+    """Return the `commit_with` for the changes that a step makes to skills of a domain."""
     return f"{step} {domain}"
 
 
 class Part(Struct, frozen=True):
-    """One change in a commit: its step, and the sources and targets of its trailers."""
+    """One change of a commit, with its step and the sources and targets in its trailers."""
 
     step: str
     sources: tuple[str, ...] = ()
@@ -189,7 +188,7 @@ class Part(Struct, frozen=True):
 
 
 def parts_of(changes: Iterable[Change]) -> list[Part]:
-    """Return the parts of the commit of these changes, one for each change."""
+    """Return the parts of a commit with these changes, one for each change."""
     return [
         Part(change.step, tuple(map(str, change.sources)), tuple(map(str, change.targets)))
         for change in changes
@@ -197,7 +196,7 @@ def parts_of(changes: Iterable[Change]) -> list[Part]:
 
 
 def parse_parts(trailers: Iterable[str]) -> list[Part]:
-    """Return the parts of a commit from its trailers `<key>: <value>`; [] for a person's commit."""
+    """Parse the trailers of a commit. A person's commit has no parts."""
     parts: list[tuple[str, dict[str, list[str]]]] = []
     for line in trailers:
         key, _, value = line.partition(": ")
@@ -227,15 +226,15 @@ def headline_of(changes: Iterable[Change]) -> str:
     return shorten(subject, MAX_SUBJECT)
 
 
-def _step_subject(batch: Sequence[Change]) -> str:
-    """Return the subject of a step; of many skills the first, and their number."""
-    if batch[0].commit_with == INTAKE or len(batch) <= MAX_SEPARATE:
-        return ", ".join(dict.fromkeys(change.subject for change in batch))
-    return f"{batch[0].subject} and {len(batch) - 1} more"
+def _step_subject(changes: Sequence[Change]) -> str:
+    """Return the subject of a step: the first of many changes and their number."""
+    if changes[0].commit_with == INTAKE or len(changes) <= MAX_SEPARATE:
+        return ", ".join(dict.fromkeys(change.subject for change in changes))
+    return f"{changes[0].subject} and {len(changes) - 1} more"
 
 
 def message_of(changes: Sequence[Change]) -> str:
-    """Return the message of a commit: subject, reasons, trailers."""
+    """Return the message of a commit: its subject, reasons and trailers."""
     reasons = [*dict.fromkeys(_wrap(reason) for reason in _change_reasons(changes))]  # each once
     trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
@@ -244,7 +243,7 @@ def message_of(changes: Sequence[Change]) -> str:
 
 
 def _cut_paragraphs(parts: Sequence[str]) -> str:
-    """Return paragraphs of at most `MAX_LINES` lines; the last line counts the omitted lines.
+    """Cut paragraphs to `MAX_LINES` lines in all. The last line counts the omitted lines.
 
     Each paragraph gets a share, so that a long one does not displace the beginning of another.
     """
@@ -276,7 +275,7 @@ def group_by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
 
 
 def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
-    """Split changes, in order, into runs of neighbours that may share a commit."""
+    """Split changes into groups of neighbours that may share a commit."""
     start, records = 0, 0
     for number, change in enumerate(changes):
         records += len(change.writes)
@@ -290,7 +289,6 @@ def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
 
 
 def _change_reasons(changes: Sequence[Change]) -> Iterator[str]:
-    """Yield the reason of each change, with its subject if the subjects differ."""
     is_same_subject = len({change.subject for change in changes}) == 1
     for change in changes:
         yield change.reason if is_same_subject else f"{change.headline}\n{change.reason}"
@@ -307,7 +305,7 @@ def _trailers(change: Change) -> Iterator[str]:
 
 
 def _wrap(reason: str) -> str:
-    """Wrap prose, keep tables, separate both by empty lines, escape hidden characters."""
+    """Wrap prose but not tables, separate them by empty lines, and escape hidden characters."""
     lines = [line.rstrip() for line in escape_hidden(reason).splitlines() if line.strip()]
     blocks = []
     for is_table, group in groupby(lines, _in_table):

@@ -1,6 +1,6 @@
-"""The Claude models that a judge may use, with their prices. No SDK, no network.
+"""List the Claude models that a judge may use, with their prices in November 2026.
 
-List prices of November 2026. The default models are THOROUGH and FAST.
+The default models are THOROUGH and FAST. Nothing here needs the SDK or the network.
 """
 
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from msgspec import Struct
 
 
 class Price(Struct, frozen=True):
-    """Dollars per million tokens that a model reads and writes.
+    """The dollars per million tokens that a model reads and writes.
 
-    `cacheable` is the least number of tokens of a prompt prefix that is cached.
+    `cacheable` is the number of tokens from which a prefix of a prompt is cached.
     """
 
     read: float
@@ -62,7 +62,7 @@ _MILLION = 1_000_000
 
 
 def cacheable_length(model: str) -> int:
-    """Return the least number of characters of a prefix that a model caches."""
+    """Return the number of characters from which a model caches a prefix."""
     return _TOKEN_LENGTH * MODELS.get(model, Price(0, 0)).cacheable
 
 
@@ -77,5 +77,5 @@ def cost(price: Price, usage: Usage) -> float:
 
 
 def max_cost(price: Price, size: int, max_tokens: int) -> float:
-    """Return the most that a request of `size` bytes may cost in dollars: two bytes a token."""
+    """Return the highest cost in dollars of a request of `size` bytes, at two bytes a token."""
     return (price.read * _CACHE_WRITE_RATE * size / 2 + price.write * max_tokens) / _MILLION

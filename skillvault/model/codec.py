@@ -1,7 +1,8 @@
-"""Write each kind of record as text, and read the text again, side by side for each kind.
+"""Convert each kind of record to text, and the text back to a record.
 
 A person may have written a file in another form, but not with other types. skillvault changes only
-named keys of such a file (`front_matter`).
+single keys of such a file (`front_matter`). The table `_FORMATS` at the end names the functions of
+each kind.
 """
 
 import hashlib
@@ -62,10 +63,10 @@ _CHOICES = {
 
 
 def parse_incoming(name: str, content: bytes) -> dict[str, Any]:
-    """Return the content of an agent's JSON, YAML or markdown file as a mapping.
+    """Parse an agent's JSON, YAML or markdown file to a mapping.
 
     The ending of the name decides the format. The body of a markdown file is the reasoning. Raises
-    BadInputError.
+    BadInputError if the file cannot be parsed.
     """
     text = front_matter.text_of(content)
     if not text.strip():
@@ -87,28 +88,28 @@ def parse_incoming(name: str, content: bytes) -> dict[str, Any]:
 
 
 def _refuse_nul(value: Any, key: str) -> None:
-    """Refuse an escaped NUL, which would make commit messages and markdown unreadable."""
+    """Raise BadInputError for an escaped NUL, which would make commits and markdown unreadable."""
     if isinstance(value, str) and "\0" in value:
         raise key_error(key, "nul", "contains a NUL character; remove it")
     if isinstance(value, list):
         for member in value:
             _refuse_nul(member, key)
     if isinstance(value, dict):
-        for name, member in value.items():
-            _refuse_nul(name, key or "a key")
-            _refuse_nul(member, f"{key}.{name}" if key else name)
+        for member_key, member in value.items():
+            _refuse_nul(member_key, key or "a key")
+            _refuse_nul(member, f"{key}.{member_key}" if key else member_key)
 
 
 # ── any kind ─────────────────────────────────────────────────────────────────────────
 
 
 def encode(record: Record) -> bytes:
-    """Return the text of a new record, in the format's key order."""
+    """Return the bytes of a new record, with its keys in the order of the format."""
     return _FORMATS[kind_of(record)].to_text(record).encode()
 
 
 def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
-    """Return the record in a file with this address; raise BadInputError.
+    """Parse the file of a record. Raise BadInputError if that fails.
 
     `domain` is the folder of the file; a fact written by hand need not repeat it.
     """
@@ -116,7 +117,6 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
 
 
 def _checked_text_of(content: bytes) -> str:
-    """Return a committed file's text; BadInputError if it has merge conflict markers."""
     text = front_matter.text_of(content)
     if conflict := _CONFLICT_MARK.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
@@ -135,8 +135,6 @@ class _Format(NamedTuple):
 def _yaml_format(
     values_of: Callable[[Any], dict[str, Any]], record_of: Callable[[dict[str, Any], str], Record]
 ) -> _Format:
-    """Return the form of a kind whose file is YAML."""
-
     def from_text(text: str, name: str, _domain: str | None) -> Record:
         return record_of(front_matter.as_mapping(strict_yaml.load(text)), name)
 
@@ -144,7 +142,6 @@ def _yaml_format(
 
 
 def _canonical_digest(values: dict[str, Any]) -> str:
-    """Return the sha256 of a record's values as canonical JSON."""
     del values["received"]
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -154,7 +151,7 @@ def _canonical_digest(values: dict[str, Any]) -> str:
 
 
 def outcome_values(record: Outcome) -> dict[str, Any]:
-    """Return the outcome as a mapping in the format's key order, without absent values."""
+    """Return an outcome as a mapping in the format's key order, without absent values."""
     decision = _part_values(record.decision)
     if record.decision.made_at:
         decision["made_at"] = stamp(record.decision.made_at)
@@ -175,7 +172,7 @@ def outcome_values(record: Outcome) -> dict[str, Any]:
 
 
 def outcome_digest(record: Outcome) -> str:
-    """Return the sha256 of an outcome without the keys that the vault adds; ids use it."""
+    """Return the sha256 of an outcome without the keys that the vault adds, for its id."""
     values = outcome_values(record)
     values["source"] = {key: value for key, value in values["source"].items() if key != "trust"}
     if not values["source"]:
@@ -183,15 +180,18 @@ def outcome_digest(record: Outcome) -> str:
     return _canonical_digest(values)
 
 
-def outcome_of(values: Mapping[str, Any], name: str) -> Outcome:
-    """Return the Outcome in a recorded file; only the types of its values are checked again."""
-    record = convert({**values, "id": name}, Outcome)
+def outcome_of(values: Mapping[str, Any], record_id: str) -> Outcome:
+    """Convert the values of a recorded file to an Outcome. Only their types are checked."""
+    record = convert({**values, "id": record_id}, Outcome)
     _check_action(record, values)
     return record
 
 
 def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
-    """Refuse an outcome without an action, unless it is only the result of a known decision."""
+    """Raise BadInputError for an outcome without an action.
+
+    The result of a known decision needs no action.
+    """
     if record.is_described or (record.decision.id and record.result.observed_by):
         return
     key = "decision.action"
@@ -201,7 +201,7 @@ def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
 
 
 def _part_values(part: Struct) -> dict[str, Any]:
-    """Return a nested record's set values in field order, unknown keys last."""
+    """Return the values of a nested record that are set, unknown keys last."""
     values: dict[str, Any] = msgspec.structs.asdict(part)
     extra: Extra = values.pop("extra")
     return {key: value for key, value in values.items() if value not in (None, "")} | extra
@@ -211,7 +211,7 @@ def _part_values(part: Struct) -> dict[str, Any]:
 
 
 def recommendation_values(record: Recommendation) -> dict[str, Any]:
-    """Return the record as a mapping in the format's key order, without its id."""
+    """Return a recommendation as a mapping in the format's key order, without its id."""
     values: dict[str, Any] = msgspec.to_builtins(record)
     extra = values.pop("extra")
     received = values.pop("received")
@@ -238,7 +238,7 @@ def recommendation_digest(record: Recommendation) -> str:
 
 
 def recommendation_of(values: Mapping[str, Any], name: str) -> Recommendation:
-    """Return the Recommendation in a recorded file; only types are checked again."""
+    """Convert the values of a recorded file. Only their types are checked."""
     return convert({**values, "id": name}, Recommendation)
 
 
@@ -246,7 +246,7 @@ def recommendation_of(values: Mapping[str, Any], name: str) -> Recommendation:
 
 
 def session_values(record: Session) -> dict[str, Any]:
-    """Return the record as a mapping in the format's key order, its name as `id`."""
+    """Return a session as a mapping in the format's key order, with its name as `id`."""
     values: dict[str, Any] = {
         "id": record.name,
         "domain": record.domain,
@@ -270,7 +270,10 @@ def session_digest(record: Session) -> str:
 
 
 def session_of(values: Mapping[str, Any], name: str) -> Session:
-    """Return the Session in a recorded file, where `id` is the name; only types are checked."""
+    """Convert the values of a recorded file to a Session. Only their types are checked.
+
+    The key `id` of the file is the session's name.
+    """
     if values.get("id") in (None, ""):
         problem = "missing; write the session's id, as its outcomes have it in source.session"
         raise key_error("id", "missing-key", problem)
@@ -317,8 +320,6 @@ _CORRECTION_KEYS = (
 
 
 def _statement_writer(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
-    """Return a function that writes a fact or a correction with these front matter keys."""
-
     def write_statement(record: Fact | Correction) -> str:
         values = {key: getattr(record, key) for key in keys}
         values["created_at"] = stamp(record.created_at) if record.created_at else None
@@ -332,7 +333,7 @@ def _statement_writer(keys: Sequence[str]) -> Callable[[Fact | Correction], str]
 def _statement_reader(
     keys: Sequence[str], kind: type[Fact] | type[Correction]
 ) -> Callable[..., Record]:
-    """Return a function that reads a fact or a correction; only its front matter is optional."""
+    """Return a function that reads a fact or correction, whose front matter is optional."""
 
     def read_statement(text: str, name: str, domain: str | None) -> Record:
         meta, body = (
@@ -355,9 +356,9 @@ _TEXT_KEYS = {*front_matter.METADATA_KEYS} - {"internal", *front_matter.WORD_KEY
 
 
 def foreign_skill(name: str, content: bytes) -> Skill:
-    """Return a skill that other people wrote; raise BadInputError.
+    """Parse a skill that other people wrote. Raise BadInputError if that fails.
 
-    Unlike the vault's files it may have unquoted colons, nested metadata and lists.
+    Unlike the vault's files, it may have unquoted colons, nested metadata and lists.
     """
     meta, body = front_matter.read_foreign(_checked_text_of(content))
     meta["metadata"] = _without_nested(meta.get("metadata"))
@@ -365,7 +366,7 @@ def foreign_skill(name: str, content: bytes) -> Skill:
 
 
 def _skill_of(name: str, meta: dict[str, Any], body: str) -> Skill:
-    """Return the skill of a front matter and a body; `name` is the name of its folder."""
+    """Return the skill with this front matter and body. `name` is the name of its folder."""
     raw_values = {key: meta[alias] for alias, key in ALIASES.items() if alias in meta}
     raw_values |= _checked_metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
@@ -392,7 +393,7 @@ def _skill_of(name: str, meta: dict[str, Any], body: str) -> Skill:
 
 
 def _without_nested(metadata: Any) -> Any:
-    """Return metadata with only texts as values: word lists joined, nested values left out."""
+    """Return metadata without nested values, and with lists of words joined."""
     if not isinstance(metadata, dict):
         return metadata
     return {
@@ -404,7 +405,7 @@ def _without_nested(metadata: Any) -> Any:
 
 
 def _external_use(meta: Mapping[str, Any]) -> ExternalUse | None:
-    """Return another tool's counters, or None if they count nothing."""
+    """Return the counters of another tool, or None if they count nothing."""
     count, rate = (_number(meta.get(key)) for key in _COUNTERS)
     if count is None or count < 1:
         return None
@@ -413,7 +414,7 @@ def _external_use(meta: Mapping[str, Any]) -> ExternalUse | None:
 
 
 def _number(value: Any) -> float | None:
-    """Return a number, also one written as text; None for anything else."""
+    """Return a finite number, even if it is written as text, or None for anything else."""
     try:
         number = float(value) if isinstance(value, int | float | str) else math.nan
     except ValueError:

@@ -1,4 +1,4 @@
-"""Conditions and the outcomes that they separate, as values and as text.
+"""Describe conditions, and outcomes that they separate, as values and as text.
 
 This module has the only list of context keys that are not conditions.
 """
@@ -51,7 +51,7 @@ Operator = Literal[
 
 
 class Condition(Struct, frozen=True):
-    """A comparison of a value recorded under `key`, known before the result.
+    """A comparison of a value that was recorded under `key` before the result was known.
 
     `between` includes the lower bound only; `outside` is its complement.
     """
@@ -65,13 +65,13 @@ class Condition(Struct, frozen=True):
 class Separation(Struct, frozen=True, kw_only=True):
     """One or two conditions under which a result is more frequent than otherwise.
 
-    `met`, `other` and `lately` are pairs of counts: (outcomes with the result, all outcomes).
-    `other` counts outcomes that record the keys and do not meet the conditions. `episodes` counts
-    the episodes in `met`. `lately` counts the later half, if too few outcomes there meet the
-    conditions for a test. `p` is family-wise over all tests at once, `z` is robust to episodes.
-    `holds_for` are the ids of the outcomes that meet the conditions, `held` the rules that the test
-    held fixed. The counts are of the `read` latest outcomes of the `action`, of which the last
-    ended at `until`. A `lead` rests on few outcomes and is not a rule yet.
+    `met`, `other` and `lately` are pairs: (outcomes with the result, all outcomes). `other` counts
+    outcomes that record the keys and do not meet the conditions. `episodes` counts the episodes in
+    `met`. `lately` counts the later half, if too few outcomes there meet the conditions for a test.
+    `p` is family-wise over all tests at once, `z` is robust to episodes. `holds_for` are the ids of
+    the outcomes that meet the conditions, `held` the rules that the test held fixed. The `read`
+    latest outcomes of the `action` were counted, of which the last ended at `until`. A `lead` has
+    few outcomes and is not a rule yet.
     """
 
     conditions: tuple[Condition, ...]
@@ -96,13 +96,13 @@ class Separation(Struct, frozen=True, kw_only=True):
 
 
 def describe_conditions(conditions: Sequence[Condition]) -> str:
-    """Return conditions as a clause of a sentence: `when trend is up and …`."""
+    """Describe conditions as a clause of a sentence: `when trend is up and …`."""
     first, *following = (
         (_conjunction(condition), describe_condition(condition)) for condition in conditions
     )
     text = " ".join(first)
-    for conjunction, words in following:
-        text += f" and {'' if conjunction == first[0] else f'{conjunction} '}{words}"
+    for conjunction, clause in following:
+        text += f" and {'' if conjunction == first[0] else f'{conjunction} '}{clause}"
     return text
 
 
@@ -112,7 +112,7 @@ def _conjunction(condition: Condition) -> str:
 
 
 def describe_condition(condition: Condition) -> str:
-    """Return a condition in words: `trend is up`, `spread of 3 or more`."""
+    """Describe a condition in words: `trend is up`, `spread of 3 or more`."""
     key, value = make_inert(condition.key.replace("_", " "), 60), condition.value
     if condition.kind == "word":
         return f"the reasoning {condition.op} '{make_inert(str(value), 60)}'"
@@ -140,7 +140,7 @@ def _describe_range(condition: Condition, key: str, bounds: tuple[float, float])
 
 
 def describe_rule(rule: Separation) -> str:
-    """Return a rule with its counts: `when trend is up: then 5 of 6 were losses, otherwise …`."""
+    """Describe a rule with its counts: `when trend is up: then 5 of 6 were losses, otherwise …`."""
     lately = f", in the later half {count_of(*rule.lately)}" if rule.lately else ""
     counts = f"{count_of(*rule.met)} were {rule.result}{_occasions(rule)}{lately}"
     conditions = describe_conditions(rule.conditions)
@@ -148,7 +148,7 @@ def describe_rule(rule: Separation) -> str:
 
 
 def describe_lead(lead: Separation) -> str:
-    """Return a lead, a rule with few outcomes, as a line.
+    """Describe a lead, which is a rule with few outcomes, in one line.
 
     Example: `Lead: with dry_run false 6 of 6 failed, otherwise 0 of 4.`
     """
@@ -159,13 +159,13 @@ def describe_lead(lead: Separation) -> str:
 
 
 def _occasions(rule: Separation) -> str:
-    """Return a note if several outcomes with the result are of one episode."""
+    """Return a note if several outcomes with the result belong to the same episode."""
     episodes = rule.episodes[0]
     return f" (on {pluralize(episodes, 'occasion')})" if episodes != rule.met[0] else ""
 
 
 def _with_recorded_key(condition: Condition) -> str:
-    """Return a condition with its recorded key: `dry_run false`, `dry_run not true`."""
+    """Describe a condition with its recorded key: `dry_run false`, `dry_run not true`."""
     key = make_inert(condition.key, 60)
     return key + describe_condition(condition).removeprefix(key.replace("_", " ")).removeprefix(
         " is"
@@ -175,7 +175,7 @@ def _with_recorded_key(condition: Condition) -> str:
 def conditions_of(outcome: Outcome) -> dict[str, Scalar]:
     """Return the recorded values that may be a condition or part of a text.
 
-    General values and keys that name the result are left out.
+    Values about the frame of the decision and keys that name the result are left out.
     """
     return {
         key: value
@@ -185,13 +185,13 @@ def conditions_of(outcome: Outcome) -> dict[str, Scalar]:
 
 
 def is_result_word(term: str) -> bool:
-    """Return True for a word of success or failure, which cannot be a cause."""
+    """Return True for a word about success or failure, which cannot be a cause."""
     return _RESULT_WORD.fullmatch(term) is not None
 
 
 @lru_cache(maxsize=4096)
 def names_result(key: str) -> bool:
-    """Return True for a key about the result: `pnl_pct`, `exitReason`, not `stop_loss`."""
+    """Return True for a key about the result, such as `pnl_pct`, but not `stop_loss`."""
     words = [word.lower() for word in _WORD.findall(key)]
     if key.lower() in _RESULT_KEYS:
         return True

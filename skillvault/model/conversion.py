@@ -1,4 +1,4 @@
-"""Convert plain values to a record, or refuse them and name the wrong key.
+"""Convert plain values to a record, or refuse them with an error that names the wrong key.
 
 Unknown keys go to the `extra` of a record that has this field.
 """
@@ -41,7 +41,7 @@ _Record = TypeVar("_Record", bound=Struct)
 
 
 class _Key(NamedTuple):
-    """A key of a record; `part` is the record type of its value, or of each value in its list."""
+    """A key of a record. `part` is the record type of its value, or of the members of its list."""
 
     required: bool
     part: type[Struct] | None = None
@@ -49,7 +49,7 @@ class _Key(NamedTuple):
 
 
 def convert_stored(raw: Any, kind: type[_Record]) -> _Record:
-    """Return a record from the vault's own values; raises BadInputError with the dotted key."""
+    """Convert the vault's own values to a record. Raise BadInputError with the dotted key."""
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
@@ -116,7 +116,7 @@ def _join(path: str, key: str) -> str:
 
 
 def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
-    """Return the message of msgspec as one sentence that names the key and the next step."""
+    """Turn msgspec's message into a sentence that names the key and the next step."""
     message = str(error)
     path_match = _KEY_PATH.search(message)
     key = _join(path, path_match["key"]) if path_match else path
@@ -135,20 +135,20 @@ def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadIn
     if match is None:
         return key_error(key, "bad-value", f"{text}")
     types = [_TYPE_NAMES.get(part.strip(), part.strip()) for part in match["want"].split("|")]
-    want = " or ".join(part for part in types if part != "nothing") or "nothing"
+    expected = " or ".join(part for part in types if part != "nothing") or "nothing"
     if match["bound"]:
-        want += f"{match['bound'].replace('>=', 'at least').replace('<=', 'at most')}"
+        expected += f"{match['bound'].replace('>=', 'at least').replace('<=', 'at most')}"
     elif text.startswith("Expected `str` of length"):
-        want = "text that is not empty"
+        expected = "text that is not empty"
     return BadInputError(
-        f"{key or 'the record'}: expected {want}, found {value_in_words(value)}",
+        f"{key or 'the record'}: expected {expected}, found {value_in_words(value)}",
         code="bad-value" if match["bound"] else "wrong-type",
         key=key or None,
     )
 
 
 def _value_at(raw: Any, path: str) -> Any:
-    """Return the value at a dotted path; stop at a part that is not a key."""
+    """Return the value at a dotted path, or the value before a part that is not a key."""
     for part in filter(None, path.split(".")):
         if not isinstance(raw, Mapping) or part not in raw:
             return raw
@@ -157,7 +157,7 @@ def _value_at(raw: Any, path: str) -> Any:
 
 
 def value_in_words(value: Any) -> str:
-    """Return a foreign value as an error message shows it."""
+    """Describe a foreign value for an error message."""
     if isinstance(value, str):
         return f"text {json.dumps(value[:40], ensure_ascii=False)}"
     if isinstance(value, Mapping):

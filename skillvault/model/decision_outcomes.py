@@ -1,7 +1,7 @@
 """Combine the outcomes of one decision: one outcome counts, the others complete it.
 
 Several observers may report on a decision. Of one agent's outcomes, the one with the strongest
-observer counts, of equals the latest. A person's next words that refuse the work come first. Two
+observer counts, or the latest of equals. A person's next words that refuse the work come first. Two
 agents that use one decision id share no evidence. The order of arrival makes no difference.
 """
 
@@ -34,19 +34,22 @@ NEXT_WORDS = "the person's next words: "  # the beginning of a summary that quot
 
 
 class CompletedOutcome(Struct, frozen=True):
-    """An outcome with the data of others of its decision; one of them `counts`."""
+    """An outcome with the data of the decision's other outcomes.
+
+    One outcome of the decision `counts`.
+    """
 
     outcome: Outcome
     counts: bool
 
 
 def observer_rank(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
-    """Rank the observer of a result: a hook ranks low, the agent itself lowest."""
+    """Return the rank of an observer. A hook ranks low, the agent itself lowest."""
     return observer != "agent", via is None, -OBSERVERS.index(observer)
 
 
-def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the values of an outcome as the agent's own word, without another observer."""
+def as_agent_statement(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values of an outcome as the agent's own statement, with no other observer."""
     result, source = values.get("result"), values.get("source")
     if isinstance(source, Mapping):
         values = {**values, "source": {k: v for k, v in source.items() if k != "person"}}
@@ -59,9 +62,9 @@ def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
-    """Return the outcome that counts, of one agent's outcomes of a decision.
+    """Return the outcome that counts among one agent's outcomes of a decision.
 
-    Next words that refuse the work come first: a test does not know what the person wanted.
+    Next words that refuse the work come first, because a test does not know what the person wanted.
     """
     results = (outcome for outcome in outcomes if not outcome.only_teaches)
     return max(
@@ -102,7 +105,7 @@ def _complete_group(outcomes: Sequence[Outcome]) -> Iterator[CompletedOutcome]:
 
 
 def _complete(outcome: Outcome, others: Sequence[Outcome]) -> Outcome:
-    """Fill in the parts of the decision that only other outcomes describe.
+    """Add the parts of the decision that only other outcomes describe.
 
     The latest lesson that was reported alone replaces any other lesson.
     """
@@ -143,7 +146,7 @@ def _describe_decision(decision: Decision, description: Decision) -> Decision:
 
 
 def _add_claim(result: Result, description: Outcome) -> Result:
-    """Add the agent's claim to a result, under its own keys alone."""
+    """Add the agent's claim to a result, but only under the keys for claims."""
     stated = description.result
     claim, claimed = stated.claim, stated.claimed
     if description.observer == "agent":
@@ -157,7 +160,7 @@ def _add_claim(result: Result, description: Outcome) -> Result:
 
 
 def _owner(outcomes: Sequence[Outcome], receipts: Sequence[Recommendation]) -> str | None:
-    """The agent that described the decision, else the agent that asked for it."""
+    """Return the agent that described the decision, else the agent that asked for it."""
     described = [outcome for outcome in outcomes if outcome.is_described]
     if described:
         return min(described, key=lambda outcome: outcome.order).source.agent
@@ -169,9 +172,9 @@ def _owner(outcomes: Sequence[Outcome], receipts: Sequence[Recommendation]) -> s
 
 
 class Receipt(Protocol):
-    """A record of the skills shown for a decision.
+    """A record of the skills that were shown for a decision.
 
-    Without a named agent it belongs to the first claim.
+    Without an agent, it belongs to the first claim.
     """
 
     @property
@@ -180,7 +183,7 @@ class Receipt(Protocol):
 
     @property
     def trust(self) -> str:
-        """The trust of the folder it came through."""
+        """The trust of the folder through which it came."""
 
     @property
     def at(self) -> datetime:
@@ -191,7 +194,7 @@ _Receipt = TypeVar("_Receipt", bound=Receipt)
 
 
 class Claim(NamedTuple):
-    """An outcome that claims the skills shown for its decision; `at` is its end."""
+    """An outcome that claims the skills shown for its decision. `at` is its end."""
 
     trust: Trust
     agent: str | None
@@ -199,7 +202,7 @@ class Claim(NamedTuple):
 
 
 def claim_of(outcome: Outcome) -> Claim:
-    """Return the claim of an outcome."""
+    """Return an outcome as a claim."""
     return Claim(outcome.trust, outcome.source.agent, outcome.occurred_at)
 
 
@@ -216,23 +219,23 @@ def select_receipts(
     agents = {r.agent for r in candidates} - {None}
     if claim.agent in agents:
         return [r for r in candidates if r.agent == claim.agent]
-    anonymous = [r for r in candidates if r.agent is None]
-    if claim.trust == "untrusted" or not anonymous:
-        return anonymous
+    anonymous_receipts = [r for r in candidates if r.agent is None]
+    if claim.trust == "untrusted" or not anonymous_receipts:
+        return anonymous_receipts
     rivals = [rival for rival in claims if rival.agent not in agents]
-    asked_at = min(r.at for r in anonymous)
+    asked_at = min(r.at for r in anonymous_receipts)
     # The first outcome after the request owns the receipt, or the first of all if clocks differ.
-    later = [rival for rival in (*rivals, claim) if rival.at >= asked_at]
-    owner = next(iter((*later, *rivals)), claim)
-    return anonymous if owner.agent == claim.agent else []
+    later_claims = [rival for rival in (*rivals, claim) if rival.at >= asked_at]
+    owner = next(iter((*later_claims, *rivals)), claim)
+    return anonymous_receipts if owner.agent == claim.agent else []
 
 
 def group_by_agent(
     receipts: Sequence[_Receipt], claims: Sequence[Claim]
 ) -> dict[str | None, list[_Receipt]]:
-    """Map each agent to its receipts of one decision; agents with receipts come first.
+    """Return the receipts of one decision by agent. Agents with receipts come first.
 
-    `claims` as in `select_receipts`. A receipt without a name belongs to None until there is an
+    See `select_receipts` for `claims`. A receipt without an agent belongs to None until there is an
     outcome.
     """
     claim_by_agent = {claim.agent: claim for claim in reversed(claims)}
@@ -243,7 +246,7 @@ def group_by_agent(
         agent: select_receipts(claim, receipts, claims) for agent, claim in claim_by_agent.items()
     }
     agents = dict.fromkeys(claim.agent for claim in claims)
-    agents |= dict.fromkeys(agent for agent, group in groups.items() if group)
+    agents |= dict.fromkeys(agent for agent, agent_receipts in groups.items() if agent_receipts)
     return {agent: groups[agent] for agent in sorted(agents, key=lambda agent: not groups[agent])}
 
 

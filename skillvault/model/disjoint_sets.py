@@ -1,11 +1,11 @@
-"""Disjoint sets (union-find): sets of things that are connected, directly or through others."""
+"""Disjoint sets (union-find): sets of members that are connected, directly or through others."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
 
 class DisjointSets:
-    """Numbers from 0; each is a set of its own until `union` merges two sets."""
+    """Numbers from 0. Each is a set of its own until `union` merges two sets."""
 
     def __init__(self, count: int) -> None:
         self._parents = list(range(count))
@@ -21,7 +21,7 @@ class DisjointSets:
         self._parents[self.find_set(first)] = self.find_set(second)
 
     def sets(self, order: Iterable[int]) -> list[list[int]]:
-        """Return the sets, each with its members in this order, sorted by their first members."""
+        """Return the sets as lists of members in this order, sorted by their first members."""
         sets: dict[int, list[int]] = defaultdict(list)
         for member in order:
             sets[self.find_set(member)].append(member)

@@ -1,7 +1,8 @@
-"""The events and relations by which a step declares the records that it must process.
+"""Declare which records a step must process, with events and relations.
 
-A step processes only the records in its queues. A `Trigger` names an event of one kind of record,
-and the relations that lead from that record to the due ones. The index of the vault evaluates both.
+A step processes only the records in its queues. A `Trigger` names an event of a record, and the
+relations that lead from that record to the due ones. The index of the vault evaluates both, see
+`vault.index.queues`.
 """
 
 from typing import Literal
@@ -26,7 +27,10 @@ Event = Literal[
 
 
 class LinkSource(Struct, frozen=True):
-    """A relation from a link to its source of this kind; with `to`, of links to that kind alone."""
+    """A relation from a link to its source of this kind.
+
+    With `to`, only links to a target of that kind count.
+    """
 
     kind: Kind
     to: Kind | None = None
@@ -41,7 +45,7 @@ class LinkTarget(Struct, frozen=True):
 class Referrers(Struct, frozen=True):
     """A relation from a record to the records of a kind that link to it.
 
-    `type` restricts the links; with `first`, only the record with the first id counts.
+    `type` restricts the links. With `first`, only the record with the first id counts.
     """
 
     kind: Kind
@@ -50,7 +54,7 @@ class Referrers(Struct, frozen=True):
 
 
 class LinkClosure(Struct, frozen=True):
-    """A relation from a record to itself and all records that reach it by links of this type."""
+    """A relation from a record to itself and all records that reach it through links of a type."""
 
     type: str
 
@@ -82,21 +86,21 @@ class UsingOutcomes(Struct, frozen=True):
 
 
 class LinkedRecords(Struct, frozen=True):
-    """The relation of a changed record to the records of a kind that it links to.
+    """A relation from a changed record to the records of a kind that it links to.
 
-    The links of an outcome are those of its evaluation. The relation includes the record itself,
-    and of the targets of `contradicted` links only facts.
+    An outcome has the links of its evaluation. The relation includes the record itself. The targets
+    of `contradicted` links count only if they are facts.
     """
 
     kind: Kind
 
 
 class QuotingOutcomes(Struct, frozen=True):
-    """A relation from a correction to the outcomes of its repository that quote next words."""
+    """A relation from a correction to its repository's outcomes that quote next words."""
 
 
 class IdPrefix(Struct, frozen=True):
-    """A relation from a record to itself, if its id begins with this text."""
+    """A relation from a record to itself if its id begins with `text`."""
 
     text: str
 
@@ -124,7 +128,7 @@ Relation = (
 class Trigger(Struct, frozen=True):
     """An event of a record, and the relations from the record to the records that become due.
 
-    `types`: only links of these types, or skills of these kinds.
+    With `types`, only links of these types or skills of these kinds count.
     """
 
     kind: Kind
@@ -136,10 +140,10 @@ class Trigger(Struct, frozen=True):
 class Queue(Struct, frozen=True, kw_only=True):
     """The records that a step must process, as keys.
 
-    A key joins the named fields of a due record by spaces; an evaluation has the id of its outcome.
-    `every` is the kind of which all records are due at first (`use`: every used skill). A record is
-    never due if a record of kind `without` has the same id. `rules` is a version: raise it when the
-    rules of the step change, and all records become due.
+    A key joins the named fields of a due record with spaces; an evaluation has the id of its
+    outcome. `every` is the kind of which all records are due at first (`use`: every used skill). A
+    record is never due if a record of kind `without` has the same id. `rules` is a version: raise
+    it when the rules of the step change, and all records become due.
     """
 
     name: str
@@ -151,7 +155,7 @@ class Queue(Struct, frozen=True, kw_only=True):
 
 
 class Agenda(Struct, frozen=True):
-    """All queues; a commit of one of these steps is the program's own."""
+    """All queues. A commit of one of these `steps` is the program's own."""
 
     queues: tuple[Queue, ...] = ()
     steps: tuple[str, ...] = ()

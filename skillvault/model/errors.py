@@ -1,20 +1,20 @@
-"""The errors of skillvault, in sentences that end with the next step; each has an exit code.
+"""The errors of skillvault: sentences that end with the next step, each with an exit code.
 
-An error means that a request is impossible. A mistake in a file that a person edits is a
-`records.Problem`, a value, and the rest goes on.
+An error means that a request is impossible. A mistake in a file that a person edits is not an error
+but a value, `records.Problem`, and the program continues.
 """
 
 from skillvault.model.text import hidden_characters
 
 
 class SkillvaultError(Exception):
-    """Base of all errors that an entry point prints as one line."""
+    """Base class of all errors that an entry point prints as one line."""
 
     exit_code = 1
 
 
 class UsageError(SkillvaultError):
-    """The request itself cannot be carried out."""
+    """The request cannot be carried out."""
 
     exit_code = 2
 
@@ -42,7 +42,7 @@ class UncommittedEditError(SkillvaultError):
 
 
 class UnavailableError(SkillvaultError):
-    """The judge cannot be asked now; its questions wait.
+    """The judge cannot be asked now, so its questions wait.
 
     `tried` is True if the judge was asked and did not answer.
     """
@@ -67,7 +67,7 @@ class PausedError(SkillvaultError):
 
 
 class GitError(SkillvaultError):
-    """Git refused; the message is git's own, shortened."""
+    """Git refused. The message is git's own, shortened."""
 
 
 class DamagedIndexError(SkillvaultError):
@@ -97,5 +97,5 @@ _MAX_MESSAGE = 600  # characters
 
 
 def key_error(key: str, code: str, problem: str) -> BadInputError:
-    """Return the error that refuses the value of a key; its message begins with the key."""
+    """Return the error that refuses the value of a key. Its message begins with the key."""
     return BadInputError(f"{key}: {problem}", code=code, key=key)

@@ -1,4 +1,4 @@
-"""An export of skills as values: its skills, its files, and the part of a file that it owns."""
+"""The values of an export: its skills, its files, and the part of a file that it owns."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -11,7 +11,7 @@ Units = Mapping[str, Mapping[str, bytes]]  # folder below the target -> path in 
 
 
 class OutgoingSkill(Struct, frozen=True):
-    """A live skill to be exported, with its files and its use."""
+    """An unarchived skill that is exported, with its files and uses."""
 
     name: str
     description: str
@@ -20,24 +20,24 @@ class OutgoingSkill(Struct, frozen=True):
 
 
 class OutgoingRule(Struct, frozen=True):
-    """A rule or fact that a person stated, to be exported; `id` names it in the vault."""
+    """A rule or fact that a person stated and that is exported. `id` is its id in the vault."""
 
     id: str
     text: str
 
 
 class OmittedSkill(Struct, frozen=True):
-    """A live skill, or a rule by its id, that is not exported, and the reason."""
+    """A skill, or a rule by its id, that is not exported, and the reason."""
 
     skill: str
     reason: str
 
 
 class ExportedPart(NamedTuple):
-    """The part of a file that an export owns; the rest belongs to a person or another program.
+    """The part of a file that an export owns. The rest belongs to a person or another program.
 
     `read` returns the owned part, or None. `put` returns the file with a new part, or None if the
-    file is to be deleted. Both take the path of the file in its folder, "" for a single file.
+    file is to be deleted. Both take the path of the file in its folder, or "" for a single file.
     """
 
     read: Callable[[str, bytes], bytes | None]
@@ -50,8 +50,8 @@ WHOLE_FILE = ExportedPart(lambda _path, content: content, lambda _path, _before,
 class Export(Struct, frozen=True):
     """The files of an export, and its skills, best first.
 
-    Each folder or file of `units` is written as a whole or not at all. Descriptions were cut to
-    `cut` characters, None for no cut.
+    Each folder or file of `units` is written completely or not at all. Descriptions were cut to
+    `cut` characters, or not at all if it is None.
     """
 
     units: Units

@@ -1,7 +1,7 @@
-"""Turn foreign data into a record, or refuse it and name the key and the next step.
+"""Turn foreign data into a record, or refuse it with an error that names the next step.
 
-An agent's text becomes a record only by `parse_record`. The time and the trust of the source are
-arguments.
+An agent's text becomes a record only through `parse_record`. The time and the trust of the source
+are arguments.
 """
 
 import math
@@ -72,10 +72,10 @@ def parse_outcome(
     ahead: timedelta = _DAY,
     clean: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Return a validated Outcome from a mapping as an agent wrote it.
+    """Return a validated Outcome from a mapping that an agent wrote.
 
-    `trust` is the trust of the folder; `source.trust` of the record can only lower it. Times beyond
-    `now + ahead` are refused. `clean`, the mapping without secrets, becomes the record; the id
+    `trust` is the trust of the folder; the record's `source.trust` can only lower it. Times beyond
+    `now + ahead` are refused. `clean`, the mapping without secrets, becomes the record, but the id
     derives from the original. Raises BadInputError with the dotted key.
     """
     original = _valid_outcome(raw, unbounded)
@@ -94,7 +94,6 @@ def parse_outcome(
 
 
 def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
-    """Return the outcome in a mapping with its status and score, without an id."""
     values = {
         key: value for key, value in raw.items() if key not in _ASSIGNED_KEYS and key != "type"
     }
@@ -135,7 +134,6 @@ def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, ev
 
 
 def _with_next_step(error: BadInputError) -> BadInputError:
-    """Add the next step to the error about a key."""
     step = _ADVICE["wrong value"].get(error.key or "")
     if step is None or error.code in ("missing-key", "bad-key"):
         return error
@@ -143,7 +141,7 @@ def _with_next_step(error: BadInputError) -> BadInputError:
 
 
 def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result; a missing status is derived from its numbers."""
+    """Return a result whose status, if missing, is derived from its numbers."""
     if result.get("status") is not None:
         return dict(result)
     score, amount, entry = (result.get(key) for key in ("score", "amount", "entry_value"))
@@ -191,49 +189,49 @@ def _check_context(context: Any) -> None:
 
 
 def _check_result(result: Result, unbounded: bool) -> Result:
-    """Derive the score of a result if it is absent; refuse contradictions."""
-    computed = None
+    """Derive a missing score, and raise BadInputError for contradictions."""
+    ratio = None
     if result.amount is not None and result.entry_value:
-        computed = result.amount / result.entry_value
-    score = result.score if result.score is not None else computed
+        ratio = result.amount / result.entry_value
+    score = result.score if result.score is not None else ratio
     if score is None:
         return result
     if not math.isfinite(score):
         problem = "amount / entry_value is not a finite number; correct them"
         raise key_error("result.score", "bad-value", problem)
-    if result.score is not None and computed is not None:
-        _check_ratio(result.score, computed)
-    if not unbounded and (score < -1 or (score > 1 and computed is None)):
+    if result.score is not None and ratio is not None:
+        _check_ratio(result.score, ratio)
+    if not unbounded and (score < -1 or (score > 1 and ratio is None)):
         raise key_error(
             "result.score",
             "score-range",
             f"{score:g} is outside -1..1; was percent meant? Write {score / 100:g} for {score:g} %",
         )
-    derived = _status_of(score)
-    if result.status != derived:
+    expected_status = _status_of(score)
+    if result.status != expected_status:
         problem = (
             f"{result.status} contradicts result.score {score:g}, which means "
-            f"{derived}; correct one of them"
+            f"{expected_status}; correct one of them"
         )
         raise key_error("result.status", "contradiction", problem)
     return replace(result, score=score)
 
 
-def _check_ratio(score: float, computed: float) -> None:
-    if abs(score - computed) <= SCORE_TOLERANCE:
+def _check_ratio(score: float, ratio: float) -> None:
+    if abs(score - ratio) <= SCORE_TOLERANCE:
         return
     problem = (
-        f"{score:g} differs from amount / entry_value = {computed:.6g}"
-        + ("; was percent meant? " if abs(score - computed * 100) <= 0.1 else "; ")
+        f"{score:g} differs from amount / entry_value = {ratio:.6g}"
+        + ("; was percent meant? " if abs(score - ratio * 100) <= 0.1 else "; ")
         + "Write the fraction, or leave score out"
     )
     raise key_error("result.score", "score-mismatch", problem)
 
 
 def _check_handles(record: Outcome) -> None:
-    """Refuse a handle without a decision, because a handle is only valid within one answer.
+    """Raise BadInputError for a handle without a decision.
 
-    A word like `S3` may also be a name.
+    A handle is only valid within one answer. A word like `S3` may also be a name.
     """
     handle = next(filter(None, map(parse_handle, record.applied or ())), None)
     if handle is not None and record.decision.id is None:

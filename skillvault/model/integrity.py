@@ -1,7 +1,7 @@
-"""Check the records of a vault by the rules that hold in any vault.
+"""Check the records of a vault by the rules that are valid in any vault.
 
-A problem is a mistake to correct. A note tells what a person did, such as the removal of a record
-that a link names.
+A problem is a mistake that must be corrected. A note tells what a person did, such as the removal
+of a record that a link names.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,9 +40,9 @@ _KINDS_OF_ENDS = {  # link type -> kinds of its source and target
 class VaultRecords(Struct, frozen=True, kw_only=True):
     """The content of a vault.
 
-    `records` has the readable records by path, `existing` the `<kind>:<id>` of all records, and
-    `strays` the other paths in record folders. `removed` returns the commit that removed a record,
-    or None.
+    `records` has the readable records by path, `existing` the address `<kind>:<id>` of every
+    record, and `strays` the other paths in record folders. `removed` describes the commit that
+    removed a record, or returns None.
     """
 
     records: Mapping[str, Record | LinkList]
@@ -76,12 +76,12 @@ def find_problems(vault: VaultRecords) -> Iterator[Problem]:
 
 
 def find_notes(vault: VaultRecords) -> Iterator[Problem]:
-    """Yield notes that a reader should know, and that need no correction."""
+    """Yield facts that a reader should know but need not correct."""
     for problem, remover in _missing_ends(vault):
         if remover is not None:
             yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {remover}")
     lists = [record for record in vault.records.values() if isinstance(record, LinkList)]
-    linked = {link.target for link_list in lists for link in link_list.links}
+    linked_refs = {link.target for link_list in lists for link in link_list.links}
     for path, record in vault.records.items():
         match record:
             case LinkList():
@@ -90,17 +90,17 @@ def find_notes(vault: VaultRecords) -> Iterator[Problem]:
                 yield from _skill_notes(path, record)
                 is_made = record.origin in PROGRAM_ORIGINS and record.name != LEARNED
                 # A next version rests on what links to the skill that it replaces, too.
-                if is_made and not record.replaces and Ref("skill", record.name) not in linked:
+                if is_made and not record.replaces and Ref("skill", record.name) not in linked_refs:
                     yield _no_links(path, f"a {record.origin} skill", f"skill/{record.name}")
-            case Fact(kind="judge") if Ref("fact", record.id) not in linked:
+            case Fact(kind="judge") if Ref("fact", record.id) not in linked_refs:
                 yield _no_links(path, "a judge's fact", f"fact/{record.id}")
 
 
 def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
     """Yield a note for each fact that one record both supports and contradicts."""
-    contradicted = {link.target for link in record.links if link.type == "contradicted"}
+    contradicted_refs = {link.target for link in record.links if link.type == "contradicted"}
     for link in record.links:
-        if link.type in ("promoted", "reinforced") and link.target in contradicted:
+        if link.type in ("promoted", "reinforced") and link.target in contradicted_refs:
             message = f"{link.type} and contradicted: {link.target}; delete the line that is wrong"
             yield Problem(path, None, "contradictory-links", message)
 
@@ -159,7 +159,7 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
 
 
 def _internal_key_notes(path: str, skill: Skill) -> Iterator[Problem]:
-    """Yield a note if a host would load an inactive skill or omit a served one."""
+    """Yield a note if a host would load an inactive skill or leave out a served one."""
     is_served = path.startswith("skills/")
     if is_served and skill.internal:
         message = "true, so `npx skills` leaves the skill out; remove the key if hosts may load it"
@@ -173,12 +173,10 @@ def _internal_key_notes(path: str, skill: Skill) -> Iterator[Problem]:
 
 
 def _file_name(path: str) -> str:
-    """Return the last part of a path without its ending."""
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def _check_id(path: str, key: str, value: str) -> Iterator[Problem]:
-    """Yield a problem if the id in a file is not the file's name."""
     name = _file_name(path)
     if value != name:
         message = f"{key}: {value!r} is not the file's name; write `{key}: {name}`"
@@ -230,7 +228,6 @@ def _check_link(path: str, link: Link) -> Iterator[Problem]:
 
 
 def _check_duplicates(vault: VaultRecords) -> Iterator[Problem]:
-    """Yield a problem for each name or id that two records of one kind share."""
     paths: dict[tuple[str, str], str] = {}
     for path, record in sorted(vault.records.items()):
         if isinstance(record, LinkList):
@@ -245,20 +242,20 @@ def _check_duplicates(vault: VaultRecords) -> Iterator[Problem]:
 
 
 def _check_replacement_cycles(vault: VaultRecords) -> Iterator[Problem]:
-    """Yield a problem for each fact that one of its own older versions replaces."""
+    """Yield a problem for each fact that is replaced by one of its own older versions."""
     facts = {f.id: (path, f) for path, f in vault.records.items() if isinstance(f, Fact)}
-    for name, (path, fact) in facts.items():
-        older_names, older_name = set[str](), fact.supersedes
-        while older_name in facts and older_name not in older_names:
-            older_names.add(older_name)
-            older_name = facts[older_name][1].supersedes
-        if name in older_names:
+    for fact_id, (path, fact) in facts.items():
+        older_ids, older_id = set[str](), fact.supersedes
+        while older_id in facts and older_id not in older_ids:
+            older_ids.add(older_id)
+            older_id = facts[older_id][1].supersedes
+        if fact_id in older_ids:
             message = "supersedes: the facts of a cycle replace each other; remove one such line"
             yield Problem(path, "supersedes", "circular", message)
 
 
 def _missing_ends(vault: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
-    """Yield a problem for each link to a missing record, with the commit that removed it."""
+    """Yield a problem for each link to a missing record, and the commit that removed it."""
     for path, record in vault.records.items():
         ends: list[tuple[str, Ref]] = []
         if isinstance(record, LinkList):

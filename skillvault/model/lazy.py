@@ -1,6 +1,6 @@
-"""Modules and patterns that are loaded or compiled at their first use.
+"""Load modules and compile patterns when they are first used.
 
-`from skillvault.loop import run` costs nothing until the first `run.…`; `from skillvault.loop.run
+`from skillvault.loop import run` costs nothing until the first `run.…`. `from skillvault.loop.run
 import Run` loads the module at once.
 """
 
@@ -23,8 +23,8 @@ _IMPORT_NAMES = frozenset(
 class _LazyModule(ModuleType):
     """A module whose code has not run yet.
 
-    `importlib` has one too, but it is not safe with threads before Python 3.12.4, and a second
-    import statement loads it.
+    `importlib` has such a class, too, but it is not safe with threads before Python 3.12.4, and a
+    second import statement loads it.
     """
 
     def __getattribute__(self, name: str) -> Any:
@@ -59,12 +59,15 @@ class _Loader(LazyLoader):
 
 
 class _Finder:
-    """Finds the modules of this package. Not based on `importlib.abc`, which loads much more."""
+    """A finder for the modules of this package.
+
+    It is not based on `importlib.abc`, which loads much more.
+    """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module with a deferring loader; a package is loaded at once."""
+        """Find a module with a deferring loader. A package is loaded at once."""
         if not name.startswith("skillvault."):
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -91,5 +94,5 @@ class _Regex:
 
 
 def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern that is compiled at its first use, because a command needs few of them."""
+    """Return a pattern that is compiled when it is first used. Most commands need few patterns."""
     return cast("re.Pattern[str]", _Regex(pattern, flags))

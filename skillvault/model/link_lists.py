@@ -1,9 +1,9 @@
-"""The links of one record as text: a sorted list, one flow mapping a line.
+"""Read and edit the links of one record as text, a sorted list with one mapping a line.
 
     - {type: promoted, to: fact/funding-3f2a1c, at: '2026-11-20T10:15:00Z'}
 
 The list is a file beside the record at which its links start. A link from outside the vault is in
-the list of the skill that it leads to, with `from` in place of `to`. Unreadable lines, comments and
+the list of the skill that it leads to, with `from` instead of `to`. Unreadable lines, comments and
 unknown keys stay; an unreadable line is also a Problem.
 """
 
@@ -38,19 +38,19 @@ _PLAIN_LINE = re.compile(
 
 
 class LinkList(Struct, frozen=True):
-    """The links in one list, each once, and the lines that cannot be read."""
+    """The links in a list, each once, and the problems of its unreadable lines."""
 
     links: tuple[Link, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 def owner_of(link: Link) -> Ref:
-    """Return the record whose list has a link: its source, or the installed skill."""
+    """Return the record whose list contains a link: its source, or the installed skill."""
     return link.target if link.source.kind == "origin" else link.source
 
 
 def read_links(path: str, owner: Ref, content: bytes) -> LinkList:
-    """Read the list of a record; if a link is written twice, the earlier time counts."""
+    """Read the list of a record. If a link is written twice, the earlier time counts."""
     links: dict[str, Link] = {}
     problems: list[Problem] = []
     for number, line in enumerate(content.split(b"\n"), 1):
@@ -67,9 +67,9 @@ def read_links(path: str, owner: Ref, content: bytes) -> LinkList:
 def edit_links(
     content: bytes, owner: Ref, added: Iterable[Link], removed: Collection[str]
 ) -> bytes | None:
-    """Add links to a list and remove links by id; return None if no line is left.
+    """Add links to a list and remove links by id. Return None if no line is left.
 
-    All other lines stay. Raise ValueError if an id cannot be written.
+    All other lines stay. Raises ValueError if an id cannot be written.
     """
     new_links = {link.id: link for link in added}
     lines: list[bytes] = []
@@ -80,8 +80,8 @@ def edit_links(
             link = None
         if link is None or link.id not in {*new_links, *removed}:
             lines.append(line)
-        elif (new := new_links.get(link.id)) and (
-            new.metadata == link.metadata and new.created_at >= link.created_at
+        elif (new_link := new_links.get(link.id)) and (
+            new_link.metadata == link.metadata and new_link.created_at >= link.created_at
         ):  # the line says as much already
             lines.append(line)
             del new_links[link.id]
@@ -96,8 +96,8 @@ def diff_links(owner: Ref, old: bytes, new: bytes) -> Iterator[Link]:
     old_links, new_links = (
         {link.id: link for link in read_links("", owner, content).links} for content in (old, new)
     )
-    for name, link in (old_links | new_links).items():
-        if old_links.get(name) != new_links.get(name):
+    for link_id, link in (old_links | new_links).items():
+        if old_links.get(link_id) != new_links.get(link_id):
             yield link
 
 

@@ -1,4 +1,4 @@
-"""Phrases about outcomes: results as figures, foreign text as quotes."""
+"""Write phrases about outcomes: results as figures, foreign text as quotations."""
 
 import re
 
@@ -13,23 +13,23 @@ from skillvault.model.text.text import (
 
 
 def quote_text(text: str, limit: int = 140) -> str:
-    """Quote foreign text in one line, so that no reader takes the text for a heading or a list."""
+    """Quote foreign text in one line, so that it cannot be read as a heading or a list."""
     return f"“{make_inert(text, limit)}”"
 
 
 def inline(text: str, limit: int = 60) -> str:
-    """Return a foreign name or value for use inside a sentence, without quotes."""
+    """Return a foreign name or value for use in a sentence, without quotes."""
     return make_inert(text, limit)
 
 
 def describe_subject(outcome: Outcome) -> str:
-    """Return an outcome's action and target in words: `open_long on SOL-PERP`."""
+    """Describe an outcome's action and target: `open_long on SOL-PERP`."""
     names = (outcome.decision.action, outcome.decision.target)
     return join_items([inline(name) for name in names if name], last="on")
 
 
 def describe_result(outcome: Outcome) -> str:
-    """Return the result as a verb phrase."""
+    """Describe the result as a verb phrase."""
     score, status = outcome.result.score, outcome.result.status
     if score is not None:
         return f"ended at {format_percent(score)}"
@@ -37,7 +37,7 @@ def describe_result(outcome: Outcome) -> str:
 
 
 def amount_of(outcome: Outcome) -> str:
-    """Return the gain or loss in its unit, without a sign, or ""."""
+    """Return the gain or loss with its unit but without a sign, or "" if there is none."""
     result = outcome.result
     if result.amount is None:
         return ""
@@ -50,7 +50,7 @@ def format_amount(value: float, outcome: Outcome) -> str:
 
 
 def cut_name(text: str, limit: int) -> str:
-    """Cut a name to a limit, but not after a word such as `of` or `and`."""
+    """Cut a name to `limit` characters, but not after a word such as `of` or `and`."""
     words = text.split()
     while len(" ".join(words)) > limit and len(words) > 1:
         del words[-1]
@@ -60,7 +60,7 @@ def cut_name(text: str, limit: int) -> str:
 
 
 def make_sentence(text: str) -> str:
-    """Make a sentence: one full stop, and a capital unless the text begins with a foreign name."""
+    """Add a full stop, and a capital unless the text begins with a foreign name."""
     head = text.split(" ", 1)[0]
     if not re.search(r"[^a-z']", head.rstrip(",:")):
         text = text[:1].upper() + text[1:]
@@ -68,7 +68,7 @@ def make_sentence(text: str) -> str:
 
 
 def describe_duration(outcome: Outcome) -> str | None:
-    """Return the time from decision to end in a readable unit, or None if it is unknown."""
+    """Describe the time from the decision to the end, or return None if it is unknown."""
     start = outcome.decision.made_at
     seconds = (outcome.occurred_at - start).total_seconds() if start else 0.0
     if seconds < 1:

@@ -39,7 +39,7 @@ _BRANCH = r"^(?![-/.])(?!.*(?:\.\.|@\{|//))[^\x00-\x20~^:?*\[\\\x7f]+$"
 
 
 class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The limits of a day (UTC): the count of files, and the bytes that are recorded of them."""
+    """The limits of a day (UTC) for the number of files and the recorded bytes."""
 
     files: Annotated[int, Meta(ge=0)] = 100
     bytes: Annotated[int, Meta(ge=0)] = 1 << 20
@@ -149,15 +149,21 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     context_headings: dict[str, str] = field(default_factory=dict)
 
     def length(self, kind: str) -> int:
-        """Return the most tokens of a text."""
+        """Return the most tokens for the text of a skill."""
         return self.guide_tokens if kind == "guide" else self.max_tokens
 
     def makes_warning(self, score: float) -> bool:
-        """Return True if a score is below its bound by more than a rounding error."""
+        """Return True if a score is so low that the outcome makes a warning.
+
+        A difference as small as a rounding error does not count.
+        """
         return round(score, _SCORE_DIGITS) < round(self.warning_below, _SCORE_DIGITS)
 
     def makes_pattern(self, score: float) -> bool:
-        """Return True if a score is above its bound by more than a rounding error."""
+        """Return True if a score is so high that the outcome makes a pattern.
+
+        A difference as small as a rounding error does not count.
+        """
         return round(score, _SCORE_DIGITS) > round(self.pattern_above, _SCORE_DIGITS)
 
 

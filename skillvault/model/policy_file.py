@@ -1,4 +1,4 @@
-"""Read the policy in `vault.yaml`, and refuse unknown or wrong settings by their key.
+"""Read the policy in `vault.yaml`, and refuse unknown or wrong settings.
 
 docs/policy.md has the table of all settings; a test compares the table with `policy`.
 """
@@ -22,7 +22,7 @@ _HEADING = re.compile(r"(?=\S)[^\n\r#]{1,60}(?<=\S)")
 
 
 def parse_policy(raw: Any) -> Policy:
-    """Return the policy that the parsed `vault.yaml` states; BadInputError names the key."""
+    """Return the policy in the parsed `vault.yaml`. Raise BadInputError with the wrong key."""
     if raw is None:
         raw = {}
     if not isinstance(raw, Mapping):
@@ -45,18 +45,16 @@ def parse_policy(raw: Any) -> Policy:
 
 
 def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the settings of `vault.yaml`, completed by those of its profile."""
     name = raw.get("profile")
     settings = PROFILE_SETTINGS.get(name, {}) if isinstance(name, str) else {}
-    complete = dict(raw)
-    for section, numbers in settings.items():
+    merged = dict(raw)
+    for section, defaults in settings.items():
         stated = raw.get(section, {})
-        complete[section] = {**numbers, **stated} if isinstance(stated, Mapping) else stated
-    return complete
+        merged[section] = {**defaults, **stated} if isinstance(stated, Mapping) else stated
+    return merged
 
 
 def _check_headings(raw: Mapping[Any, Any]) -> None:
-    """Check `context_headings`, whose keys are domains."""
     rules = raw.get("generate")
     headings = rules.get("context_headings") if isinstance(rules, Mapping) else None
     for domain, heading in headings.items() if isinstance(headings, Mapping) else ():
@@ -82,7 +80,10 @@ def _check_patterns(transcripts: TranscriptsPolicy) -> None:
 
 
 def _check_models(judge: JudgePolicy) -> None:
-    """Refuse a model without a known price, which no budget can limit, and a wrong temperature."""
+    """Refuse a model without a known price, and a temperature that a model does not accept.
+
+    No budget can limit a model without a price.
+    """
     for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
         if model not in {*MODELS, *judge.prices}:
             problem = (
@@ -100,7 +101,7 @@ def _check_models(judge: JudgePolicy) -> None:
 
 
 def settings() -> Iterator[tuple[str, Any]]:
-    """Yield (key, default) of every setting, in the order of `vault.yaml`."""
+    """Yield (key, default) for every setting, in the order of `vault.yaml`."""
     for section, value in msgspec.structs.asdict(Policy()).items():
         if isinstance(value, Struct):
             for name, default in msgspec.structs.asdict(value).items():
@@ -115,6 +116,6 @@ def _with_suggestion(error: BadInputError) -> BadInputError:
         return error
     key = ".".join(filter(None, (error.key, unknown["name"])))
     names = [name for name, _ in settings()] + [*Policy.__struct_fields__]
-    close = difflib.get_close_matches(key, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "see the policy table in docs/policy.md"
+    matches = difflib.get_close_matches(key, names, n=1)
+    hint = f"did you mean {matches[0]!r}?" if matches else "see the policy table in docs/policy.md"
     return key_error(key, "unknown-key", f"no such setting; {hint}")

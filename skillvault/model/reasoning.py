@@ -1,6 +1,7 @@
-"""Read statements out of the reasoning of a decision: guesses, checks, risks, claims.
+"""Find statements in the reasoning of a decision: guesses, checks, risks, claims.
 
-Every statement is a fragment of the text as it was written, so that a reader can find it.
+Every statement is a part of the text as it was written, so that a reader can find it. The patterns
+are in `reasoning.txt`.
 """
 
 import re
@@ -56,11 +57,11 @@ _REASON_KEYS = ("exit_reason", "reason", "error", "cause")
 class Reading(NamedTuple):
     """The statements of a reasoning by kind, the most informative first.
 
-    `announced` steps were perhaps not taken, `unchecked` assumptions not checked, and `exposed`
-    steps have no way out. `found` are observations, `discoveries` unexpected ones in the order of
-    the text. `hype` claims certainty, `claim` the success, and `unfinished` is the last step, which
-    was only announced. In a transcript the agent thinks aloud, so its guesses and risks are not
-    reasons for a decision.
+    Some `announced` steps were perhaps not taken. `unchecked` are assumptions that were not
+    checked, and `exposed` steps have no way out. `found` are observations, `discoveries` unexpected
+    ones in the order of the text. `hype` claims certainty, `claim` the success, and `unfinished` is
+    the last step, which was only announced. In a transcript the agent thinks aloud, so its guesses
+    and risks are not reasons for a decision.
     """
 
     guesses: tuple[str, ...] = ()
@@ -121,18 +122,18 @@ def read_reasoning(reasoning: str) -> Reading:
 
 @lru_cache(maxsize=4096)
 def read_statements(reasoning: str) -> tuple[str, ...]:
-    """Return the statements of a reasoning in order, neither too short nor too long."""
+    """Return the statements of a reasoning that are neither too short nor too long, in order."""
     return tuple(dict.fromkeys(part for part in _split(reasoning) if _fits(part)))
 
 
 def evidence_lines(outcome: Outcome) -> list[str]:
-    """Return the lines of the evidence, each once, without the `E` margin of a test runner."""
+    """Return the distinct lines of evidence, without the `E` margin of a test runner."""
     lines = (re.sub(r"^E\s{2,}", "", line).strip() for line in outcome.result.evidence.splitlines())
     return [line for line in dict.fromkeys(lines) if re.search(r"\w", line)]
 
 
 def describe_cause(outcome: Outcome) -> str | None:
-    """Return the cause of the result in a few words; None if the result names no cause."""
+    """Return the cause of the result in a few words, or None if the result names no cause."""
     lines = evidence_lines(outcome)
     candidates = (
         fault_of(outcome),
@@ -156,12 +157,11 @@ def is_bare(text: str) -> bool:
 
 
 def _cause_weight(line: str) -> int:
-    """Return the weight of a line of evidence as the cause of a failure."""
     return sum(weight for weight, cue in _CAUSE_SIGNS if cue.search(line))
 
 
 def is_concrete(statement: str) -> bool:
-    """Return True if a statement names a figure, code, a quotation or an identifier."""
+    """Return True if a statement names a number, code, a quotation or an identifier."""
     return bool(_CONCRETE.search(statement))
 
 
@@ -176,7 +176,7 @@ def is_praise(statement: str) -> bool:
 
 
 def score_statement(statement: str) -> float:
-    """Score a statement by its figures, names and code; very short or long texts score less."""
+    """Score a statement by its numbers, names and code. A very short or long one scores less."""
     figures, code = len(_FIGURE.findall(statement)), len(_CODE.findall(statement))
     score = 2.0 * min(figures, 3) + 1.5 * min(code, 3) + min(len(_NAME.findall(statement)), 3)
     score += 1.0 if _CUES["why"].search(statement) else 0.0
@@ -186,18 +186,18 @@ def score_statement(statement: str) -> float:
 
 
 def _split(reasoning: str) -> list[str]:
-    """Return the sentences in order, without list marks, headings and code blocks."""
+    """Return the sentences of a reasoning in order, without list marks, headings or code blocks."""
     prose = re.sub(r"```.*?(?:```|\Z)", "\n\n", reasoning, flags=re.DOTALL)
     prose = re.sub(r"\n\s*\n", "\n\n", prose)  # so that an empty line is matched once
     lines = re.sub(r"\n(?=\s*(?:#|\|))", "\n\n", prose)
     # An item ends where its line ends, even when the next line is prose.
     lines = re.sub(r"(?m)^(\s*(?:[-*+]|\d+[.)])\s.*)$", r"\1\n", lines)
-    cleaned = (re.sub(r"^(?:[-*+✓✅•]|\d+[.)]|#+)\s+", "", s) for s in sentences(lines))
-    return [s for s in cleaned if re.search(r"\w", s)]
+    cleaned_sentences = (re.sub(r"^(?:[-*+✓✅•]|\d+[.)]|#+)\s+", "", s) for s in sentences(lines))
+    return [s for s in cleaned_sentences if re.search(r"\w", s)]
 
 
 def _rank(statements: Iterable[tuple[float, str]]) -> tuple[str, ...]:
-    """Return statements by falling score, each once; ties keep their order."""
+    """Return distinct statements, those with the highest score first. Ties keep their order."""
     ranking = sorted(statements, key=lambda statement: -statement[0])
     return tuple(dict.fromkeys(text for _, text in ranking))
 
@@ -214,7 +214,6 @@ def _matching(
 
 
 def _exclude(statements: Sequence[str], excluded: Sequence[str]) -> tuple[str, ...]:
-    """Return the statements that are not in `excluded`."""
     return tuple(text for text in statements if text not in excluded)
 
 
@@ -223,27 +222,27 @@ def _without_announcements(statements: Sequence[str]) -> tuple[str, ...]:
 
 
 def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
-    """Return guesses by the strength of their sign, then by score; questions are omitted."""
-    weighed = []
+    """Return guesses by the strength of their sign, then by score, without questions."""
+    scored_guesses = []
     for part in parts:
         signs = [weight for weight, cue in _GUESS if cue.search(part)]
         if max(signs, default=0) <= 2 and _CUES["risk"].search(part):
             continue  # "it might break" is a risk
         # "Not sure if available." does not say what was guessed.
-        vague = len(part) < 30 and max(signs, default=0) < 5 and part.isascii()
+        is_vague = len(part) < 30 and max(signs, default=0) < 5 and part.isascii()
         if (
             signs
             and _fits(part)
-            and not vague
+            and not is_vague
             and not part.endswith("?")
             and not _CUES["step"].match(part)
         ):
-            weighed.append((2.0 * max(signs) + score_statement(part), part))
-    return _rank(weighed)
+            scored_guesses.append((2.0 * max(signs) + score_statement(part), part))
+    return _rank(scored_guesses)
 
 
 def _unfinished_step(parts: Sequence[str]) -> str | None:
-    """Return the last announced step of a run if the run never took the step."""
+    """Return the last step that a run announced, or None if it was taken."""
     if _count_steps(parts) < _MIN_STEPS:
         return None  # a plan may end with an intention
     for part in reversed(parts[-3:]):
@@ -261,25 +260,28 @@ def _count_steps(parts: Sequence[str]) -> int:
 
 
 def _discovery(part: str) -> str | None:
-    """Return the observation in a sentence, without words such as "it turned out that"."""
+    """Return the observation in a sentence, without words such as "it turned out that".
+
+    Return None if the sentence is no unexpected observation.
+    """
     core = _CUES["lead"].sub("", part.replace("**", ""), count=1).rstrip(" *-–")
     core = re.sub(r"^(?:[ *]|[-–](?![\d.$€£¥]))+", "", core)
     if part.endswith((":", "?", "？")) or not _fits(core, 20) or _CUES["leans"].search(core):
         return None
     if _CUES["unsettled"].search(core) or PRAISE.search(core):
         return None
-    tells = all(cue.search(core) for cue in (_CONCRETE, _CUES["asserts"]))
-    return core if tells and _CUES["otherwise"].search(part) else None
+    is_assertion = all(cue.search(core) for cue in (_CONCRETE, _CUES["asserts"]))
+    return core if is_assertion and _CUES["otherwise"].search(part) else None
 
 
 def _claim(parts: Sequence[str]) -> str | None:
-    """Return the report at the end: the claim with the highest score."""
+    """Return the claim with the highest score at the end of the text, or None."""
     if len(parts) < 5:
         return None
-    end = parts[-max(3, len(parts) // 4) :]
+    last_parts = parts[-max(3, len(parts) // 4) :]
     claims = _rank(
         (score_claim(p), p)
-        for p in end
+        for p in last_parts
         if _CUES["claim"].search(p) and _fits(p, 8) and " | " not in p
     )
     return next((c for c in claims if not _is_announcement(c)), None)
@@ -290,10 +292,10 @@ def _is_announcement(claim: str) -> bool:
 
 
 def score_claim(claim: str) -> float:
-    """Score a claim by the results that it states; paths do not count."""
-    result = _PATH.sub("", claim)
+    """Score a claim by the results that it states. Paths do not count."""
+    statement = _PATH.sub("", claim)
     penalty = 3.0 if is_praise(claim) else 0.0
-    return score_statement(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - penalty
+    return score_statement(statement) + 2.0 * min(len(_FIGURE.findall(statement)), 4) - penalty
 
 
 def claims_success(report: str) -> bool:

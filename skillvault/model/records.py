@@ -1,6 +1,6 @@
-"""The records of a vault as frozen values. No I/O, no clock, no randomness.
+"""The records of a vault as frozen values, without I/O, clock or randomness.
 
-Unknown keys of an outcome are kept in `extra`. `intake` makes records of foreign data.
+Unknown keys of an outcome are kept in `extra`. `intake` makes records from foreign data.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ class Ref(Struct, frozen=True, order=True):
 
 
 class Problem(Struct, frozen=True):
-    """A mistake in a file, as a value: path, key, a stable code, one sentence."""
+    """A mistake in a file, as a value: its path and key, a stable code, and one sentence."""
 
     path: str
     key: str | None
@@ -76,15 +76,15 @@ class Problem(Struct, frozen=True):
 
     @property
     def order(self) -> tuple[str, str, str, str]:
-        """Sort key: mistakes of a whole file come before mistakes of a key."""
+        """Sort key that puts mistakes of a whole file before mistakes of a key."""
         return (self.path, self.key or "", self.code, self.message)
 
 
 class Decision(Struct, frozen=True, kw_only=True):
     """A decision as it was before its result was known, except for the `report`.
 
-    `task` quotes the request. `reasoning_at` says if the reasoning was written before the result or
-    after it, if that is known. Only a result that somebody else observed may omit the `action`.
+    `task` quotes the request. `reasoning_at` says if the reasoning was written before or after the
+    result, if that is known. Only a result that somebody else observed may omit the `action`.
     """
 
     id: Text | None = None
@@ -100,11 +100,11 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """The end of a decision. `score` is a fraction (-0.112 is -11.2 %); `amount` is in `unit`.
+    """The result of a decision. `score` is a fraction (-0.112 is -11.2 %); `amount` is in `unit`.
 
     Without `observed_by` the agent itself is the observer. `via` is a hook of its client, whose
     payload an agent with a shell can forge. `claim` is the agent's report, `claimed` the status
-    that it reports. `next_words` is what a person then typed, if that corrects the agent.
+    that it reports. `next_words` is what a person typed next, if it corrects the agent.
     """
 
     status: Status
@@ -124,9 +124,9 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class Lesson(Struct, frozen=True, kw_only=True):
-    """A lesson that the agent states after the result; at least `do` or `when` is set.
+    """A lesson that the agent states after the result. At least `do` or `when` is set.
 
-    `observed` is True if the agent says that it saw this happen, None if it does not say.
+    `observed` is None if the agent does not say whether it saw this happen.
     """
 
     when: str = ""
@@ -138,10 +138,10 @@ class Lesson(Struct, frozen=True, kw_only=True):
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """The reporter of an outcome and its run.
+    """The agent that reports an outcome, with its session and its run.
 
-    A `batch` is a backtest, a benchmark's job or a CI run. `person` is the e-mail of the
-    user who typed the prompts in an attended session, None if nobody knows.
+    A `batch` is a backtest, a benchmark's job or a CI run. `person` is the e-mail of the user who
+    typed the prompts in an attended session, or None if nobody knows.
     """
 
     agent: Text | None = None
@@ -180,7 +180,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """Sort key: by time, ties broken by id."""
+        """Sort key by time, with ties broken by id."""
         return (self.occurred_at, self.id)
 
     @property
@@ -195,46 +195,46 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def is_described(self) -> bool:
-        """Return True if the decision is described, False if there is only a result."""
+        """True if the decision is described, False if there is only a result."""
         return bool(self.decision.action)
 
     @property
     def only_teaches(self) -> bool:
-        """Return True if the record adds only a lesson to its decision."""
-        silent = Result(status="neutral", observed_by=self.result.observed_by)
-        return self.lesson is not None and not self.is_described and self.result == silent
+        """True if the record adds only a lesson to its decision."""
+        neutral_result = Result(status="neutral", observed_by=self.result.observed_by)
+        return self.lesson is not None and not self.is_described and self.result == neutral_result
 
     @property
     def is_claim_refused(self) -> bool:
-        """Return True if the agent claimed a success and somebody else saw it fail."""
+        """True if the agent claimed a success and somebody else saw it fail."""
         statuses = (self.result.claimed, self.result.status)
         return self.observer != "agent" and statuses == ("success", "failure")
 
     @property
     def is_lesson_supposed(self) -> bool:
-        """Return True if its lesson quotes no evidence from the outcome itself."""
+        """True if its lesson quotes no evidence from the outcome itself."""
         if self.lesson is None:
             return False
         return self.lesson.observed is False or not self.contains_quote(self.lesson.evidence)
 
     def contains_quote(self, quote: str) -> bool:
-        """Return True if its reasoning, report, result or context has a quote word for word."""
-        words = " ".join(quote.split())
+        """Return True if a quote occurs word for word in reasoning, report, result or context."""
+        phrase = " ".join(quote.split())
         decision, result = self.decision, self.result
         sources = [decision.reasoning, decision.report, result.summary, result.evidence]
         sources += [str(value) for value in self.context.values() if value is not None]
-        return bool(words) and any(words in " ".join(text.split()) for text in sources)
+        return bool(phrase) and any(phrase in " ".join(text.split()) for text in sources)
 
     @property
     def ungraded_failure(self) -> bool:
-        """True for a failure without a score; one warning is enough for all of them."""
+        """True for a failure without a score. One warning is enough for all of them."""
         return self.result.score is None and self.result.status == "failure"
 
 
 class IndexedOutcome(NamedTuple):
-    """An outcome as a row of the index; `at` is in microseconds.
+    """An outcome as a row of the index. `at` is in microseconds.
 
-    `marks` are the news that decide when its account is read, None before they are known.
+    `marks` are the news that decide when its account is read, or None if they are not known yet.
     """
 
     at: int
@@ -244,9 +244,9 @@ class IndexedOutcome(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The number of outcomes that an account counted, and three outcomes as (time, id).
+    """The number of outcomes that an account has counted, and three outcomes as (time, id).
 
-    `last` was counted last, `until` read last, and `point` was the last judged.
+    `last` was counted last, `until` read last, and `point` judged last.
     """
 
     outcomes: int = 0
@@ -272,10 +272,10 @@ class JudgeInfo(Struct, frozen=True, kw_only=True):
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
-    """The judge's conclusion about one outcome, whose id it shares.
+    """A judge's conclusion about one outcome, which has the same id.
 
     `repeats` or `contradicts` names a fact, if the judge says so. `unlike` are facts with similar
-    words that say something else. `slug` is the name of a fact that is made of the insight.
+    words that say something else. `slug` is the name of a fact that is made from the insight.
     """
 
     outcome: str
@@ -303,20 +303,20 @@ class Evaluation(Struct, frozen=True, kw_only=True):
 
     @property
     def is_by_model(self) -> bool:
-        """Return True if a model wrote the insight, whoever gave the verdict."""
+        """True if a model wrote the insight, even if the verdict is not the model's."""
         return self.judge.name != OFFLINE or self.slug is not None
 
     @property
     def is_outdated(self) -> bool:
-        """Return True if an earlier version of the program judged and weighed it."""
+        """True if an earlier version of the program judged and weighed the outcome."""
         return self.judge.name == OFFLINE and self.judge.version != OFFLINE_VERSION
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """An accepted answer of a judge to one question; `id` is the key of the question.
+    """An accepted answer of a judge to one question. `id` is the key of the question.
 
     `kind` names the prompt, `subject` its topic, and `material` is a digest of its content. `at` is
-    the end of the latest outcome in it. `session` is the session that answered. `reply` holds words
+    the end of the latest outcome in it. `session` is the session that answered. `reply` has words
     and numbers in the shape of the kind.
     """
 
@@ -333,7 +333,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Retraction(Struct, frozen=True, kw_only=True):
-    """The retraction of a wrong outcome, whose file is kept but no longer counts."""
+    """The retraction of a wrong outcome. Its file stays, but it no longer counts."""
 
     outcome: str
     domain: str
@@ -356,7 +356,7 @@ def question_key(kind: str, subject: str, material: str) -> str:
 class ShownSkill(Struct, frozen=True, kw_only=True):
     """A skill that was shown for a decision, with its version and relevance.
 
-    `handle` stood for its name in that answer. `how` is whole, part (an excerpt) or named.
+    `handle` is its short name in that answer. `how` is whole, part (an excerpt) or named.
     """
 
     skill: Text
@@ -368,14 +368,14 @@ class ShownSkill(Struct, frozen=True, kw_only=True):
 
 
 class HeldOutSkill(Struct, frozen=True, kw_only=True):
-    """A skill that was withheld for comparison."""
+    """A skill that was not shown, to measure its effect."""
 
     skill: Text
     blob: str = ""
 
 
 class NextSkill(Struct, frozen=True, kw_only=True):
-    """A skill that ranked next, and the reason why it was not shown."""
+    """A skill that ranked next, with the reason why it was not shown."""
 
     skill: Text
     reason: str = ""
@@ -390,7 +390,7 @@ class ShownFact(Struct, frozen=True, kw_only=True):
 
 
 class ShownCounts(Struct, frozen=True, kw_only=True):
-    """The number of skills considered, and of skills omitted for each reason."""
+    """The number of skills that were considered, and of skills omitted for each reason."""
 
     considered: int = 0
     low_effectiveness: int = 0
@@ -422,7 +422,7 @@ class Recommendation(Struct, frozen=True, kw_only=True):
 
 
 class SessionFailure(Struct, frozen=True, kw_only=True):
-    """A failure in a session: its subject, its reason, and the attempt."""
+    """A failure in a session, with its subject, its reason, and the attempt."""
 
     lemma: Text
     reason: str = ""
@@ -431,7 +431,7 @@ class SessionFailure(Struct, frozen=True, kw_only=True):
 
 
 class SessionSuccess(Struct, frozen=True, kw_only=True):
-    """A success in a session: its subject and its method."""
+    """A success in a session, with its subject and its method."""
 
     lemma: Text
     text: str = ""
@@ -439,11 +439,11 @@ class SessionSuccess(Struct, frozen=True, kw_only=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A finished session with its failures and successes, each in order.
+    """A finished session with its failures and successes in order.
 
     `name` is its name in outcomes (`source.session`), from which `id` is made. `received` (a
-    sha256) derives from the record as it arrived. `transcript` names the client, if it was read
-    from one.
+    sha256) derives from the record as it arrived. `transcript` names the client if the session was
+    read from a transcript.
     """
 
     id: str
@@ -468,12 +468,12 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """Sort key: by time of its end, ties broken by id."""
+        """Sort key by end, with ties broken by id."""
         return (self.ended_at, self.id)
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """A statement that the vault takes to be true; `text` may have several lines.
+    """A statement that the vault takes to be true. `text` may have several lines.
 
     A fact written by hand needs only a text: its path gives `id` and `domain`. A `correction` is a
     rule that a person stated in a `session` for the repository `scope`; `about` has words of the
@@ -497,12 +497,12 @@ class Fact(Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """Sort key: by time; facts without a time come first."""
+        """Sort key by time. Facts without a time come first."""
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
 
 
 class Correction(Struct, frozen=True, kw_only=True):
-    """A rule in a person's words that waits for approval; an approved rule is a fact.
+    """A rule in a person's words that waits for approval. An approved rule is a fact.
 
     A person stated it for the repository `scope` in `session` after the run `about`, and again in
     the `confirmed` sessions. Before approval only the person `said_by`, an e-mail, is shown it.
@@ -523,21 +523,21 @@ class Correction(Struct, frozen=True, kw_only=True):
 
 
 class MissedEvidence(Struct, frozen=True):
-    """The time at which a pattern's evidence was missing, and the versions of the code bases."""
+    """The time at which a pattern had no evidence, and the versions of the code bases."""
 
     at: str
     code: str
 
 
 class ExternalUse(Struct, frozen=True):
-    """The uses of a skill that another tool counted; the rate is a fraction, None if unknown."""
+    """The uses of a skill that another tool counted. The rate is a fraction, or None."""
 
     times_applied: int
     success_rate: float | None = None
 
 
 class Skill(Struct, frozen=True):
-    """A skill as its file has it; `integrity` checks names."""
+    """A skill with the content of its file. `integrity` checks its names."""
 
     name: str
     description: str = ""
@@ -566,7 +566,7 @@ class Skill(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path in a vault by the status; `Vault.skill` knows it for any archived skill."""
+        """The path that follows from the status; `Vault.skill` knows that of an archived skill."""
         shelf = {"proposed": "proposed", "retired": "archive"}.get(self.status, "skills")
         return f"{shelf}/{self.name}/SKILL.md"
 
@@ -581,7 +581,7 @@ class Skill(Struct, frozen=True):
 
 
 class ShelfSkill(Struct, frozen=True):
-    """A skill that may be served, and its layer; `blob`, git's id of the bytes, is its version."""
+    """A skill that may be served, with its layer. Its version `blob` is git's id of the bytes."""
 
     skill: Skill
     layer: str  # `seed`, `domain` or `vault`
@@ -590,7 +590,7 @@ class ShelfSkill(Struct, frozen=True):
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """The origin of a fact or skill; immutable."""
+    """An immutable link from a record to a fact or skill that was made from it."""
 
     id: str
     type: LinkType
@@ -601,11 +601,11 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 class LearnedPattern(Struct, frozen=True, kw_only=True):
-    """A rule that files of code support: an entry of expertise.yaml.
+    """A rule that files of code support, which is an entry of expertise.yaml.
 
     `occurrences` counts files, `lines` the lines in them, `code` lists the code bases as
     `name@version`. `missed` is the last time that evidence was missing. `scope` has the path
-    patterns of the files that count, YAML and markdown included; () means all code.
+    patterns of the files that count, including YAML and markdown; () means all code.
     """
 
     pattern: Text
@@ -622,18 +622,18 @@ class LearnedPattern(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The key that it shares with equal rules."""
+        """The key that equal rules share."""
         return texts.rule_key(self.pattern)
 
     @property
     def id(self) -> str:
-        """Its first words and the digest of its key."""
+        """The first words of the pattern, with a digest of its key."""
         digest = hashlib.sha256(self.key.encode()).hexdigest()[:6]
         return f"{texts.slug(self.pattern, limit=40)}-{digest}".lstrip("-")
 
 
 class EvolutionEntry(Struct, frozen=True, kw_only=True):
-    """A line of the log of expertise.yaml."""
+    """An entry in the log of expertise.yaml."""
 
     date: str
     change: str
@@ -642,7 +642,7 @@ class EvolutionEntry(Struct, frozen=True, kw_only=True):
 
 
 class Expertise(Struct, frozen=True, kw_only=True):
-    """The content of expertise.yaml; `version` is that of its format."""
+    """The content of expertise.yaml. `version` is the version of its format."""
 
     version: Scalar = "0.2.0"
     patterns: tuple[LearnedPattern, ...] = ()
@@ -657,7 +657,7 @@ Record = (
 
 
 def kind_of(record: Record) -> str:
-    """Return the kind of a record as its address has it."""
+    """Return the kind of a record as it is written in addresses."""
     return type(record).__name__.lower()
 
 
@@ -668,7 +668,7 @@ def ref_of(record: Record) -> Ref:
 
 
 class Commit(Struct, frozen=True):
-    """The work of a step in a commit of the program, read from the trailers of the commit."""
+    """The work of a step in a commit of the program, as read from the commit's trailers."""
 
     sha: str
     step: str
@@ -679,7 +679,7 @@ class Commit(Struct, frozen=True):
 
 
 def link_id(link_type: LinkType, source: Ref, target: Ref) -> str:
-    """Return the id of a link from its type and its two ends."""
+    """Return the id of a link, a digest of its type and its ends."""
     ends = f"{link_type}\n{source}\n{target}"
     return f"{link_type}-{hashlib.sha256(ends.encode()).hexdigest()[:10]}"
 
@@ -691,7 +691,7 @@ def link_of(link_type: LinkType, source: Ref, target: Ref, at: datetime) -> Link
 
 
 def moment_of(at: datetime) -> str:
-    """Return a time as the start of an outcome's id: `20261120t101500z`."""
+    """Return a time as it begins the id of an outcome: `20261120t101500z`."""
     return at.astimezone(UTC).strftime("%Y%m%dt%H%M%Sz")
 
 

@@ -1,4 +1,4 @@
-"""Marks: short digests of the sections that skillvault wrote, to recognize them later.
+"""Mark the sections of a skill that skillvault wrote, to recognize them later.
 
 `metadata.written` has a mark for each section: four hex digits of its heading, eight of its text. A
 section without a mark, or with another digest, belongs to a person. If a marked section is gone, a
@@ -18,7 +18,7 @@ _HEADING_DIGITS, _TEXT_DIGITS = 4, 8
 
 
 def sections_of(body: str) -> dict[Key, str]:
-    """Return the sections of a body in order with their headings; joined they are the body."""
+    """Return the sections of a body by heading, in order. Joined they are the body."""
     counts: Counter[str] = Counter()
     texts: dict[Key, str] = {}
     for heading, text in markdown.sections(body):
@@ -29,7 +29,7 @@ def sections_of(body: str) -> dict[Key, str]:
 
 
 def plain_section(text: str) -> str:
-    """Return a text with equal line ends and without outer empty lines."""
+    """Return a text with uniform line ends and without outer empty lines."""
     return text.replace("\r\n", "\n").strip()
 
 
@@ -44,50 +44,53 @@ def text_mark(text: str) -> str:
 
 
 def marks_of(description: str, body: str) -> dict[str, str]:
-    """Return heading mark -> text mark, for the description and all sections."""
+    """Return the mark of each text by the mark of its heading, including the description."""
     texts = {DESCRIPTION: description, **sections_of(body)}
     return {heading_mark(key): text_mark(text) for key, text in texts.items()}
 
 
-def read_marks(words: str) -> dict[str, str]:
-    """Return the marks in `metadata.written`."""
-    return {word[:_HEADING_DIGITS]: word[_HEADING_DIGITS:] for word in words.split()}
+def read_marks(written: str) -> dict[str, str]:
+    """Parse `metadata.written` to text marks by heading mark."""
+    return {word[:_HEADING_DIGITS]: word[_HEADING_DIGITS:] for word in written.split()}
 
 
 def format_marks(marks: Mapping[str, str]) -> str:
-    """Return marks in the format of `metadata.written`."""
+    """Format marks as the value of `metadata.written`."""
     return " ".join(f"{heading}{text}" for heading, text in marks.items())
 
 
 def update_marks(
     marks: Mapping[str, str], old_body: str, new_body: str, personal_texts: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the marks after skillvault rewrote a body; unchanged sections keep their marks.
+    """Return the marks after skillvault rewrote a body. Unchanged sections keep their marks.
 
-    Texts in `personal_texts` come from a person and get no mark. A section that a person
-    removed keeps its mark.
+    Texts in `personal_texts` come from a person and get no mark. A section that a person removed
+    keeps its mark.
     """
     old_sections = sections_of(old_body)
-    old_names = set(map(heading_mark, old_sections))
-    updated = {name: mark for name, mark in marks.items() if name not in old_names}
+    old_marks = set(map(heading_mark, old_sections))
+    new_marks = {heading: mark for heading, mark in marks.items() if heading not in old_marks}
     for key, text in sections_of(new_body).items():
-        name, old_text = heading_mark(key), old_sections.get(key)
+        heading, old_text = heading_mark(key), old_sections.get(key)
         if old_text is None and plain_section(text) in personal_texts:
             continue
         if old_text is None or plain_section(old_text) != plain_section(text):
-            updated[name] = text_mark(text)
-        elif name in marks:
-            updated[name] = marks[name]
-    return updated
+            new_marks[heading] = text_mark(text)
+        elif heading in marks:
+            new_marks[heading] = marks[heading]
+    return new_marks
 
 
 def persons_sections(marks: Mapping[str, str], body: str) -> frozenset[Key]:
-    """Return the sections of a person; a removed section by its heading mark."""
+    """Return the sections that a person wrote or changed.
+
+    A section that a person removed is returned as its heading mark.
+    """
     texts = sections_of(body)
-    names = {heading_mark(key): key for key in texts}
-    changed_keys = {key for name, key in names.items() if marks.get(name) != text_mark(texts[key])}
-    removed_marks = marks.keys() - names.keys() - {heading_mark(DESCRIPTION)}
-    return frozenset(changed_keys | {(name, -1) for name in removed_marks})
+    keys = {heading_mark(key): key for key in texts}
+    changed_keys = {key for mark, key in keys.items() if marks.get(mark) != text_mark(texts[key])}
+    removed_marks = marks.keys() - keys.keys() - {heading_mark(DESCRIPTION)}
+    return frozenset(changed_keys | {(mark, -1) for mark in removed_marks})
 
 
 def _hex(text: str, length: int) -> str:

@@ -1,4 +1,4 @@
-"""The evidence file of a skill: the outcomes behind each of its statements. Pure."""
+"""Read the evidence file of a skill, which lists the outcomes for each of its statements."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,19 +16,19 @@ TRIED = "tried.md"  # the file of a guide with all its tries
 
 
 class TryLines(Struct, frozen=True):
-    """The tries of a guide, a line each, from its file."""
+    """The tries of a guide from its file, one in each line."""
 
     lines: tuple[str, ...]
 
 
 def parse_tries(content: bytes) -> TryLines:
-    """Read the tries of a guide from its file."""
+    """Parse the file with the tries of a guide."""
     text = content.decode(errors="replace")
     return TryLines(tuple(line for line in text.splitlines() if line.startswith("- ")))
 
 
 class StatementEvidence(Struct, frozen=True, kw_only=True, rename={"supporting": "for"}):
-    """One statement with its outcomes; `rule` is set if the statement is a rule."""
+    """The outcomes for and against a statement. `rule` is set if the statement is a rule."""
 
     statement: str
     kind: StatementKind
@@ -40,12 +40,12 @@ class StatementEvidence(Struct, frozen=True, kw_only=True, rename={"supporting":
 
     @property
     def sides(self) -> tuple[tuple[str, ...], ...]:
-        """The ids for and against the statement, then both for the other outcomes."""
+        """The ids for and against the statement, then the same of the other outcomes."""
         return self.supporting, self.against, self.others_for, self.others_against
 
 
 class SkillEvidence(Struct, frozen=True, kw_only=True):
-    """The evidence file of a skill: its kind, the outcomes read, and the outcomes it is about."""
+    """The evidence file of a skill, with the outcomes that were read and those it is about."""
 
     kind: SkillKind
     read: tuple[str, ...]
@@ -54,7 +54,7 @@ class SkillEvidence(Struct, frozen=True, kw_only=True):
 
 
 def from_text(text: str) -> SkillEvidence:
-    """Parse an evidence file; raises BadInputError."""
+    """Parse an evidence file. Raise BadInputError if that fails."""
     try:
         return msgspec.convert(strict_yaml.load(text), SkillEvidence, strict=False)
     except msgspec.ValidationError as error:

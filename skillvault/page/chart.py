@@ -1,7 +1,7 @@
 """Draw charts as SVG: the lift of each skill, and success over time.
 
-The positions are computed here, a template draws them. A chart contains no script and loads
-nothing; inside the page it uses the page's colours.
+The positions are computed here, and a template draws them. A chart contains no script and loads
+nothing. Inside the page it uses the page's colours.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ _SQUARE = "M-.9-.9h1.8v1.8h-1.8z"
 
 
 class LegendEntry(NamedTuple):
-    """An entry of the legend: its text, its colour, and its mark as a path of radius 1."""
+    """An entry of the legend, with its text, its colour, and its mark as a path of radius 1."""
 
     label: str
     mark: str
@@ -55,7 +55,7 @@ _WITHOUT = LegendEntry("without a lesson", _DIAMOND, "open", "6 4")
 
 
 class Scale(NamedTuple):
-    """The values from `low` to `high` along the pixels from `start` to `end`."""
+    """The values from `low` to `high`, drawn on the pixels from `start` to `end`."""
 
     low: float
     high: float
@@ -143,7 +143,6 @@ def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_F
 
 
 def _points(spans: Sequence[Span], rates: Sequence[Rate], x: Scale, y: Scale) -> list[Point]:
-    """Return a mark for each span in which a decision ended."""
     largest_count = max((rate.count for rate in rates), default=0)
     return [
         Point(

@@ -1,6 +1,6 @@
-"""Take the decisions that a person makes on a served page, each confirmed in the terminal.
+"""Carry out the decisions that a person makes on a served page and confirms in the terminal.
 
-A decision carries the digest of the shown text and commit, so that a stale page changes nothing.
+A decision has a digest of the shown text and commit, so that a stale page changes nothing.
 """
 
 import queue
@@ -25,9 +25,10 @@ IDLE = 30 * 60  # seconds without a decision after which the page takes none
 
 
 class DecisionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A decision: `text` is the reason, or the new text; `name` is a commit for `undo`.
+    """A decision from the page. `text` is the reason or the new text.
 
-    `reword` approves a rule in other words, `edit` changes the text of a skill.
+    `reword` approves a rule in other words, `edit` changes the text of a skill. For `undo`, `name`
+    is a commit.
     """
 
     act: Literal["approve", "reword", "reject", "edit", "undo"]
@@ -37,10 +38,7 @@ class DecisionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Confirmation:
-    """A decision on the page that waits until a person confirms it in the terminal.
-
-    `lines` describe the decision there.
-    """
+    """A decision that waits until a person confirms it in the terminal, where `lines` are shown."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
@@ -48,17 +46,17 @@ class Confirmation:
         self._is_confirmed = False
 
     def give_answer(self, *, is_confirmed: bool) -> None:
-        """Give the answer; the decision goes on."""
+        """Set the answer, for which another thread waits."""
         self._is_confirmed = is_confirmed
         self._answered.set()
 
     def wait(self) -> bool:
-        """Return the answer; False if there is none in time."""
+        """Wait for the answer. Return False if there is none in time."""
         return self._answered.wait(IDLE) and self._is_confirmed
 
 
 class WriteSession:
-    """The decisions of one browser, which got the token; `clock` returns seconds."""
+    """The decisions of the one browser that got the token. `clock` returns seconds."""
 
     def __init__(
         self, vault: Vault, make_page: Callable[[], Page], clock: Callable[[], float]
@@ -73,12 +71,12 @@ class WriteSession:
         self._lock = threading.Lock()
 
     def open_session(self, token: str) -> str:
-        """Return the cookie for the token, which counts only once."""
+        """Return the cookie for the token, which is valid only once."""
         with self._lock:
-            is_right = bool(self.token) and secrets.compare_digest(
+            is_valid = bool(self.token) and secrets.compare_digest(
                 token.encode(), self.token.encode()
             )
-            if not is_right or self._is_over():
+            if not is_valid or self._is_over():
                 raise UsageError("this address was used or is too old; start the report again")
             self.token = ""
             return self.cookie
@@ -91,9 +89,9 @@ class WriteSession:
         return self._clock() - self._used_at > IDLE
 
     def decide(self, body: bytes) -> str:
-        """Carry out a decision that the terminal confirms, and return what was done.
+        """Carry out a decision that the terminal confirms, and describe it.
 
-        UsageError for a form that is no decision, a stale one, or one that nobody confirms.
+        Raises UsageError for a form that is no decision, a stale one, or one that nobody confirms.
         """
         try:
             decision = msgspec.json.decode(body, type=DecisionForm)
@@ -115,9 +113,9 @@ class WriteSession:
     def _prepare(
         self, page: Page, decision: DecisionForm
     ) -> tuple[Sequence[str], Callable[[], object]]:
-        """Return the lines that the terminal shows, and the function that carries a decision out.
+        """Return the lines for the terminal, and the function that carries out a decision.
 
-        UsageError if the page shows others by now, or if the text is missing or invalid.
+        Raises UsageError if the page has changed, or if the text is missing or invalid.
         """
         vault, act, name, text = self._vault, decision.act, decision.name, decision.text
         lines = [change.what for change in page.week.changes if name in change.commits]
@@ -140,7 +138,7 @@ class WriteSession:
     def _edited_lines(self, skill: SkillPage, edited: Skill) -> Sequence[str]:
         """Return the diff of an edited skill, as it would be committed.
 
-        UsageError for a text that no skill can have, or that changes nothing.
+        Raises UsageError for a text that no skill can have, or that changes nothing.
         """
         done = self._vault.curate.put(edited, dry=True).done
         new_texts = [rewrite.body for result in done for rewrite in result.change.rewrites]
@@ -151,7 +149,7 @@ class WriteSession:
     def _prepare_waiting(
         self, item: Waiting, decision: DecisionForm
     ) -> tuple[Sequence[str], Callable[[], object]]:
-        """Do the same for a rule or a skill that waits."""
+        """Prepare a decision about a rule or a skill that waits; see `_prepare`."""
         lines, text = [item.text, *item.diff], decision.text
         memory, curate = self._vault.memory, self._vault.curate
         if decision.act == "approve":
@@ -162,22 +160,22 @@ class WriteSession:
             return [*lines, text], partial(reject, item.name, reason=text)
         if decision.act == "reword" and item.kind == "rule" and text.strip():
             return [*lines, text], partial(memory.approve, item.name, text)
-        wish = "why it is rejected" if decision.act == "reject" else "the other words of a rule"
-        raise UsageError(f"write into the field {wish}; nothing changed")
+        hint = "why it is rejected" if decision.act == "reject" else "the other words of a rule"
+        raise UsageError(f"write into the field {hint}; nothing changed")
 
 
 def waiting_digest(page: Page, item: Waiting) -> str:
-    """Return the digest of what a page shows of something that waits."""
+    """Return the digest of a waiting rule or skill as the page shows it."""
     return _digest(page.head or "", item.kind, item.name, item.text, *item.diff)
 
 
 def skill_digest(page: Page, skill: SkillPage) -> str:
-    """Return the digest of the text of a skill that a page shows."""
+    """Return the digest of a skill's text as the page shows it."""
     return _digest(page.head or "", "skill", skill.name, skill.skill.body)
 
 
 def undo_digest(page: Page, commit: str) -> str:
-    """Return the digest of a commit that a page shows."""
+    """Return the digest of a commit that the page shows."""
     return _digest(page.head or "", "commit", commit)
 
 

@@ -42,7 +42,7 @@ _CHUNK_SIZES = {"skill": 40, "fact": 200, "outcome": 400}  # records
 
 
 class Chunk(Struct, frozen=True):
-    """Some records of one kind: the first id, and the compressed data in base64."""
+    """Some records of one kind, with the first id, and the compressed data in base64."""
 
     kind: str
     first: str
@@ -68,10 +68,10 @@ def chunks_of(page: Page, *, decides: bool = False) -> list[Chunk]:
 
 
 def _outcome_chunks(page: Page, ids: Iterable[str], limit: int) -> list[Chunk]:
-    """Return the chunks of outcomes with texts of at most `limit` characters."""
+    """Return the chunks of outcomes, with texts of at most `limit` characters."""
     records = {
-        name: _outcome_details(page, page.outcomes[name], page.evaluations.get(name), limit)
-        for name in ids
+        key: _outcome_details(page, page.outcomes[key], page.evaluations.get(key), limit)
+        for key in ids
     }
     return list(_chunks("outcome", records))
 
@@ -88,7 +88,6 @@ def _chunks(kind: str, records: Mapping[str, Any]) -> Iterator[Chunk]:
 
 
 def _escape_texts(value: Any) -> Any:
-    """Escape the hidden characters of all texts in some data."""
     if isinstance(value, str):
         return escape_hidden(value)
     if isinstance(value, dict):
@@ -109,8 +108,8 @@ def _skill_data(page: Page, *, decides: bool) -> dict[str, Any]:
         skill.name: _skill_details(skill, applied.get(skill.name, ())) for skill in page.skills
     }
     for skill in page.skills if decides else ():
-        is_whole = escape_hidden(skills[skill.name]["text"]) == skill.skill.body
-        if is_whole and skill.shelf != "archive" and skill.name != LEARNED:
+        is_complete = escape_hidden(skills[skill.name]["text"]) == skill.skill.body
+        if is_complete and skill.shelf != "archive" and skill.name != LEARNED:
             skills[skill.name]["digest"] = skill_digest(page, skill)
     return skills
 
@@ -152,7 +151,6 @@ def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, A
 
 
 def _first_ids(ids: Sequence[str]) -> tuple[int, Sequence[str]]:
-    """Return the number of ids, and those that the page lists."""
     return len(ids), ids[:_MAX_IDS]
 
 
@@ -198,7 +196,6 @@ def _outcome_details(
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Return a text, cut to a limit."""
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
@@ -217,7 +214,7 @@ _MAX_ROWS = 100  # skills and facts of a domain, and effects
 
 
 def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> bytes:
-    """Return the page as a file; the script of a served page asks the server for changes.
+    """Return the page as a file. The script of a served page asks the server for changes.
 
     With `decides`, the page has forms for the decisions of a person.
     """
@@ -252,7 +249,7 @@ def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> by
 
 
 def _lifts(page: Page) -> Markup | None:
-    """Return the chart of the best and worst lifts; None if fewer than three are known."""
+    """Return the chart of the best and worst lifts, or None for fewer than three lifts."""
     measured = page.benefit.measured
     if len(measured) > _MAX_LIFTS:
         measured = [*measured[: _MAX_LIFTS // 2], *measured[-_MAX_LIFTS // 2 :]]
@@ -262,7 +259,7 @@ def _lifts(page: Page) -> Markup | None:
 
 
 def _success(page: Page) -> Markup | None:
-    """Return the chart of success over time; None if skills were used in fewer than three spans."""
+    """Return the chart of success over time, or None for fewer than three spans with skills."""
     spans = page.benefit.spans
     if sum(span.applied.count > 0 for span in spans) < _MIN_POINTS:
         return None
@@ -271,13 +268,12 @@ def _success(page: Page) -> Markup | None:
 
 
 def _days(page: Page) -> list[tuple[date, list[DayChange]]]:
-    """Return the first changes of each day, as many as the page lists."""
     changes = groupby(page.week.changes[:_MAX_CHANGES], lambda change: change.day)
-    return [(day, list(group)) for day, group in changes]
+    return [(day, list(day_changes)) for day, day_changes in changes]
 
 
 def _lessons(page: Page) -> dict[str, tuple[list[SkillPage], list[Fact]]]:
-    """Return the skills and the most important facts of each domain; "" is every domain."""
+    """Return (skills, most important facts) for each domain; "" means every domain."""
     lessons: dict[str, tuple[list[SkillPage], list[Fact]]] = defaultdict(lambda: ([], []))
     for skill in page.skills:
         if skill.shelf != "proposed":

@@ -1,7 +1,7 @@
-"""Serve the page on this machine; render it again after each commit.
+"""Serve the page on this machine, and render it again after each commit.
 
 Other sites cannot read it, because a request must name this machine as its host. It is read-only
-unless decisions are taken; these need a cookie and come from the page itself.
+unless decisions are taken. A decision needs a cookie and must come from the page itself.
 """
 
 import re
@@ -30,7 +30,7 @@ _HEADERS = {
 
 
 class PageReply(Struct, frozen=True):
-    """The reply to a request: status, body and content type."""
+    """The reply to a request, with status, body and content type."""
 
     status: HTTPStatus
     body: bytes
@@ -39,7 +39,7 @@ class PageReply(Struct, frozen=True):
 
 
 class ServedPage:
-    """The page at the branch's head; `head` returns the commit, `make` renders the page.
+    """The page at the head of the branch. `head` returns the commit, `make` renders the page.
 
     Without `decisions`, it is read-only.
     """
@@ -57,7 +57,7 @@ class ServedPage:
         self._lock = threading.Lock()
 
     def current(self) -> bytes:
-        """Return the page; concurrent requests wait while it is rendered."""
+        """Return the page. Other requests wait while it is rendered."""
         with self._lock:
             head = self.head()
             if self._cached is None or self._cached[0] != head:
@@ -67,7 +67,7 @@ class ServedPage:
 
 @contextmanager
 def serving(page: ServedPage, port: int) -> Iterator[str]:
-    """Serve a page until the block ends and yield its address; port 0 means any free port."""
+    """Serve a page until the block ends, and yield its address. Port 0 means any free port."""
     try:
         server = ThreadingHTTPServer((HOST, port), _handler_of(page))
     except (OSError, OverflowError) as error:
@@ -138,7 +138,7 @@ def answer_request(page: ServedPage, request: BaseHTTPRequestHandler) -> PageRep
 
 
 def post_reply(page: ServedPage, request: BaseHTTPRequestHandler, host: str) -> PageReply:
-    """Return the reply to a form: the token opens the session, a decision needs its cookie."""
+    """Return the reply to a form. The token opens the session, a decision needs its cookie."""
     decisions, headers = page.decisions, request.headers
     if decisions is None:
         return PageReply(HTTPStatus.NOT_IMPLEMENTED, b"this page is read-only\n")

@@ -86,6 +86,6 @@ def _iso_day(at: datetime) -> str:
 
 
 def as_text(text: str) -> str:
-    """Escape foreign text to one line of Markdown without markup, links, tags and mentions."""
+    """Escape foreign text to one line of Markdown without markup, links, tags or mentions."""
     line = _MARKUP.sub(r"\\\1", flatten(escape_hidden(text)))
     return _EVERYBODY.sub("@ ", _ADDRESS.sub(r"\1\\\2", line))

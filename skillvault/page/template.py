@@ -1,6 +1,6 @@
 """Fill in the templates of the page and its charts. Only this module uses jinja2.
 
-All texts of a vault are escaped, and so are hidden characters in them.
+All texts of a vault are escaped, including hidden characters in them.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from skillvault.model.text.text import first_sentences, pluralize, shorten
 
 
 def render(name: str, **values: Any) -> Markup:
-    """Return a template filled in with values."""
+    """Fill in a template with values."""
     return Markup(_environment().get_template(name).render(values))  # noqa: S704 (it escapes)
 
 
@@ -60,7 +60,7 @@ def _signed_text(value: float | None, digits: int = 3) -> str:
 
 
 def _chance(value: float | None) -> str:
-    """Return a probability in three digits; it is never 0 or 1."""
+    """Format a probability with three digits. It is never 0 or 1."""
     if value is None:
         return "–"
     return "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"

@@ -1,8 +1,8 @@
 """Set up an agent's client for a vault, and remove the setup, by editing the client's files.
 
 The old content of each file is saved in the user's state folder, so that a removal can restore it
-even without the vault. From a file that was changed later, only our lines are removed. The lines of
-each client are in `clients/setups.py`.
+even without the vault. If a file was changed later, only our lines are removed. The lines of each
+client are in `clients/setups.py`.
 """
 
 import base64
@@ -43,12 +43,12 @@ class FileRecord(Struct, frozen=True, kw_only=True):
 
     @property
     def original(self) -> bytes | None:
-        """The content before the setup; None if there was no file."""
+        """The content before the setup, or None if there was no file."""
         return None if self.before is None else base64.b64decode(self.before)
 
 
 class SetupRecord(Struct, frozen=True, kw_only=True):
-    """The record of one setup of a client; `project` is "" for all projects of a user."""
+    """The record of one setup of a client. `project` is "" for all projects of a user."""
 
     client: str
     project: str
@@ -61,7 +61,7 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """The content of a file before and after a change; None if there is no file.
+    """The content of a file before and after a change, or None if there is no file.
 
     `trouble` is the reason if the file cannot be changed. `by_hand` is a text for the user to add.
     `summary` says in a few words what skillvault has in the file.
@@ -146,7 +146,7 @@ class ClientSetup:
             _write_file(change)
 
     def _correct_records(self, removed: SetupRecord, edits: Iterable[FileEdit]) -> None:
-        """Take a removed setup out of what other setups saved of the same files."""
+        """Remove the lines of a removed setup from the contents that other setups saved."""
         edits_by_path = {str(edit.path): edit for edit in edits}
         for record in self.records():
             files = {
@@ -160,7 +160,7 @@ class ClientSetup:
                 self._write_record(replace(record, files=record.files | files))
 
     def record_of(self, client: str, project: Path | None) -> SetupRecord:
-        """Return the record of a setup; an empty record without a setup."""
+        """Return the record of a setup, or an empty record if there is none."""
         path = self._path_of(client, project)
         if path.exists():
             return msgspec.json.decode(path.read_bytes(), type=SetupRecord)
@@ -186,7 +186,7 @@ class ClientSetup:
 
 
 def vault_of_setup(folder: str) -> str:
-    """Return the vault for which a client is set up in a folder or the nearest one above, or ""."""
+    """Return the vault for which a client is set up in a folder or above it, or ""."""
     vaults = {
         record.project: record.vault
         for record in ClientSetup().records()
@@ -205,7 +205,7 @@ def carry_out_edit(edit: FileEdit, *, removes: bool, dry: bool) -> FileChange:
 
 
 class SetupState(Struct, frozen=True, kw_only=True):
-    """The state of a setup: its record, its last activity and its problems."""
+    """The state of a setup, with its record, its last activity and its problems."""
 
     record: SetupRecord
     activity: Activity
@@ -259,7 +259,6 @@ def _format_time(time: datetime) -> str:
 
 
 def _tracked_paths(project: Path, paths: Iterable[Path]) -> set[Path]:
-    """Return the paths in a project that git tracks."""
     names = [str(path.relative_to(project)) for path in paths if path.is_relative_to(project)]
     _, output = Git(project).answer("ls-files", "-z", "--", *names, ok=(0, 128))  # no repository
     return {project / os.fsdecode(name) for name in output.split(b"\0") if name}
@@ -282,9 +281,10 @@ def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileC
 
 
 def _take_out(edit: FileEdit, content: bytes | None, record: SetupRecord) -> bytes | None:
-    """Return a file's content without ours; the content before the setup if nothing else changed.
+    """Return a file's content without our lines.
 
-    None if the setup created the file, and nothing else is in it.
+    Return the content before the setup if nothing else changed, and None if the setup created the
+    file and nothing else is in it.
     """
     file = record.files.get(str(edit.path))
     original = file.original if file is not None else None
@@ -310,7 +310,6 @@ def _is_as_written(path: Path, content: bytes | None, record: SetupRecord) -> bo
 
 
 def _file_record(change: FileChange, record: SetupRecord) -> FileRecord | None:
-    """Return the record of a file: its content before the first setup, and its new digest."""
     if change.after is None:
         return None
     file = record.files.get(str(change.path))
@@ -347,7 +346,7 @@ def _digest_of(content: bytes) -> str:
 
 
 def _write_file(change: FileChange) -> None:
-    """Write a file in one step; links and permissions stay."""
+    """Write a file in one step, keeping links and permissions."""
     path = change.path.resolve()
     if change.after is None:
         path.unlink(missing_ok=True)
@@ -372,7 +371,6 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _remove_folders(folders: Sequence[str]) -> None:
-    """Remove the empty folders that a setup created."""
     for folder in sorted(map(Path, folders), key=lambda path: len(path.parts), reverse=True):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()

@@ -1,7 +1,6 @@
 """Close a decision: write its observed end to a file for the inbox.
 
-The file names the decision without describing it. The vault joins the end with the decision, in any
-order of arrival.
+The file names the decision without describing it. The vault joins both, in any order of arrival.
 """
 
 import hashlib
@@ -24,11 +23,11 @@ _TEXT_KEYS = ("status", "observed_by", "summary", "evidence", "lesson", "domain"
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """The end of a decision and its observer; without a status it is only a lesson.
+    """The end of a decision and its observer. Without a status, it is only a lesson.
 
-    `details` are further keys of a result. `domain` None means the domain of the decision, `agent`
-    None the agent that described the decision first. `applied` is None if nobody observed the
-    applied skills. `at` is the time of the end, None for now.
+    `details` are further keys of a result. If `domain` is None, the decision has the domain; if
+    `agent` is None, it is the agent that described the decision first. `applied` is None if nobody
+    observed the applied skills. `at` is the time of the end, by default now.
     """
 
     status: Status | None = None
@@ -46,7 +45,10 @@ class Closing(Struct, frozen=True, kw_only=True):
 
 
 def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, bytes]:
-    """Return (file name, bytes) for the inbox; UsageError without both status and lesson."""
+    """Return (file name, bytes) for the inbox.
+
+    Raises UsageError if the closing has neither a status nor a lesson.
+    """
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the one that its outcome has")
     lesson = closing.lesson.strip()
@@ -87,9 +89,9 @@ def _status_of_score(score: Any) -> Status | None:
 
 
 def make_closing(**values: Any) -> Closing:
-    """Build the end of a decision from keys of a `Closing` and of a result, such as `score`.
+    """Return the end of a decision from keys of a `Closing` and of a result, such as `score`.
 
-    TypeError for a value of another type, UsageError for an unknown status.
+    Raises TypeError for a value of another type, UsageError for an unknown status.
     """
     for key in _TEXT_KEYS:
         if not isinstance(values.get(key), str | None):
@@ -103,7 +105,7 @@ def make_closing(**values: Any) -> Closing:
 
 
 def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
-    """Convert a test report, parsed as an outcome, to the end of a decision."""
+    """Convert a test report, which was parsed as an outcome, to the end of a decision."""
     result = dict(report["result"])
     return Closing(
         status=result.pop("status"),
@@ -132,7 +134,7 @@ def files_of_results(
 
 
 def read_closing(format_name: str, path: Path) -> Closing:
-    """Read a test report as the end of a decision; BadInputError for any other file."""
+    """Read a test report as the end of a decision. Raise BadInputError for another file."""
     _, report = next(read_outcomes(format_name, path))
     if isinstance(report, BadInputError):
         raise report

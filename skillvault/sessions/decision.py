@@ -25,7 +25,7 @@ _ID_BYTES = 6
 
 
 class DecisionSubject(Struct, frozen=True, kw_only=True):
-    """The task of a decision, and the agent that makes it."""
+    """The task of a decision, and the agent that makes the decision."""
 
     id: str
     domain: str
@@ -40,7 +40,7 @@ class DecisionSubject(Struct, frozen=True, kw_only=True):
 class OpenDecision:
     """A decision in progress, with its recommendation (`skills` and `prompt`).
 
-    The last call of `succeed` or `fail` counts; without a call the outcome is neutral.
+    The last call of `succeed` or `fail` counts. Without a call, the outcome is neutral.
     """
 
     def __init__(self, subject: DecisionSubject, answer: Selection, made_at: datetime) -> None:
@@ -71,15 +71,15 @@ class OpenDecision:
         self._applied += [name for name in names if name not in self._applied]
 
     def reason(self, reasoning: str) -> None:
-        """Record a reason for the decision before its result is known; the judge reads reasons."""
+        """Record a reason for the decision, for the judge, before the result is known."""
         self._reasons.append(reasoning)
 
     def succeed(self, evidence: str = "", **result: Any) -> None:
-        """Report success; `result` has further keys of a result, such as `observed_by`."""
+        """Report success. `result` has further keys of a result, such as `observed_by`."""
         self._set_result("success", evidence, result)
 
     def fail(self, evidence: str = "", **result: Any) -> None:
-        """Report failure; `result` has further keys of a result, such as `score`."""
+        """Report failure. `result` has further keys of a result, such as `score`."""
         self._set_result("failure", evidence, result)
 
     def _set_result(self, status: Status, evidence: str, result: Mapping[str, Any]) -> None:
@@ -89,7 +89,7 @@ class OpenDecision:
         self._result = {**result, "status": status, "evidence": evidence}
 
     def outcome(self, at: datetime) -> dict[str, Any]:
-        """Return the outcome to record for a decision that ended at this time."""
+        """Return the outcome to record if the decision ended at this time."""
         subject, reasoning = self.subject, "\n".join(self._reasons)
         decision = {
             "id": subject.id,
@@ -122,7 +122,7 @@ class OpenDecision:
 
 
 def subject_of(domain: str, task: str, **details: Any) -> DecisionSubject:
-    """Return the subject of a decision; a missing id is created, a missing action is guessed."""
+    """Return the subject of a decision. A missing id is created, a missing action is guessed."""
     values = {key: value for key, value in details.items() if value is not None}
     values.setdefault("id", f"d-{token_hex(_ID_BYTES)}")
     values.setdefault("action", action_of(task))
@@ -135,7 +135,7 @@ def carry_out(
     record: Callable[[dict[str, Any], datetime], object],
     clock: Callable[[], datetime],
 ) -> Iterator[OpenDecision]:
-    """Record the outcome of a decision at the end of the block; an exception is a failure.
+    """Record the outcome of a decision at the end of the block. An exception is a failure.
 
     The exception is raised again, with a note if its outcome could not be recorded. An exception
     that ends the program (an interrupt, an exit) is not recorded.
@@ -162,7 +162,7 @@ def carry_out(
 
 
 def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
-    """Return (file name, bytes) of an outcome; BadInputError for values that are not JSON."""
+    """Return (file name, bytes) of an outcome. Raise BadInputError if JSON cannot express it."""
     values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
     try:
         text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
@@ -176,7 +176,7 @@ def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
 
 
 def _as_text(value: object) -> str:
-    """Convert a time or a path; TypeError for any other value."""
+    """Convert a time or a path to text. Raise TypeError for any other value."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, PurePath):
@@ -198,7 +198,7 @@ def outcome_of_use(skill: str, domain: str, at: datetime, *, success: bool) -> d
 def outcome_of_failure(
     deed: str, reason: str, domain: str, at: datetime, *, remedy: str = ""
 ) -> dict[str, Any]:
-    """Return the outcome of a deed that failed; the `remedy` worked instead."""
+    """Return the outcome of a deed that failed. The `remedy` worked instead."""
     action = action_of_deed(deed)
     decision = {"action": action, "target": target_of(deed, {}, action=action), "reasoning": deed}
     lesson = {"do": remedy, "evidence": reason}

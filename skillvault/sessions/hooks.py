@@ -66,7 +66,7 @@ _INTERRUPTED = BadInputError(
 
 
 def _key_of(event: str, payload: Payload) -> str:
-    """Return the key of an event that is answered only once; "" for any other event."""
+    """Return the key of an event that is answered only once, or "" for any other event."""
     if event == "SessionStart":
         size = _size_of(payload.transcript)  # the size differs from one compaction to the next
         return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
@@ -75,7 +75,10 @@ def _key_of(event: str, payload: Payload) -> str:
 
 
 class HookVault(Struct, frozen=True, kw_only=True):
-    """The parts of a vault that an event needs; `ask` lets the judge's client be asked later."""
+    """The parts of a vault that an event needs.
+
+    `ask` lets the judge's client be asked later.
+    """
 
     root: Path
     store: Store
@@ -87,10 +90,10 @@ class HookVault(Struct, frozen=True, kw_only=True):
 
 
 class HookClient(Struct, frozen=True, kw_only=True):
-    """The client that calls a hook; `domain` is for folders that match no pattern of the policy.
+    """The client that calls a hook. `domain` is for folders that match no pattern of the policy.
 
     With `links`, skills are exported to that folder instead of being recommended. `is_attended` is
-    True if a person writes the prompts, False for a script, None if that is unknown. `process`
+    True if a person writes the prompts, False for a script, and None if that is unknown. `process`
     identifies the process that the client started for the event.
     """
 
@@ -134,7 +137,7 @@ class Hooks:
         return text
 
     def _answer_once(self, event: str, payload: Payload, handler: Callable[[Payload], str]) -> str:
-        """Answer an event, unless another process does; hooks may be registered twice."""
+        """Answer an event unless another process does, because hooks may be registered twice."""
         key = _key_of(event, payload)
         if not key:
             return handler(payload)
@@ -149,7 +152,7 @@ class Hooks:
         return SessionNotes(self._folder, payload.session)
 
     def _collect_calls(self) -> None:
-        """Move tool calls from the files that hooks wrote into the notes of their sessions."""
+        """Move tool calls from the files that hooks wrote to the notes of their sessions."""
         for path, data, called_at in journal.read_calls(self._folder):
             payload = parse_payload(data)
             if payload is not None:
@@ -184,7 +187,7 @@ class Hooks:
     def _brief_agent(
         self, domain: str, session: str, hold_outs: Collection[str]
     ) -> tuple[str, list[str]]:
-        """Return a line for each strategy, guide and warning of a domain, and their names.
+        """Return a text with a line for each strategy, guide and warning, and their names.
 
         Skills named in `hold_outs` are not mentioned.
         """
@@ -266,7 +269,7 @@ class Hooks:
     ) -> tuple[str, journal.PromptNote] | None:
         """Return (text for a prompt, note with the recommended skills and rules).
 
-        None if the domain seems misspelled, because its outcomes would be refused.
+        Return None if the domain seems misspelled, because its outcomes would be refused.
         """
         learned = self._select_rules(payload, note.text, history.known_texts)
         budget = self._vault.store.head().policy.recommend.budget
@@ -309,7 +312,6 @@ class Hooks:
         return rules.matching(text).join(new_rules).fit(_RULES_TOKENS)
 
     def _all_rules(self, payload: Payload) -> LearnedText:
-        """Return all rules and patterns for the repository of a session."""
         repository = transcripts.repository_of(str(payload.cwd or Path.cwd()))
         return learned_text(self._vault.store, repository, is_whole=True).text
 
@@ -345,11 +347,11 @@ class Hooks:
     # ── the agent stops ──────────────────────────────────────────────────────────────
 
     def _answer_stop(self, payload: Payload) -> str:
-        """Put the outcome of the prompt into the inbox, if its end was observed.
+        """Put the outcome of the prompt into the inbox if its end was observed.
 
         Normally no text is returned, because the text of a Stop hook replaces the agent's answer.
-        If the policy says `insist`, an agent that claims success after a failed check is sent back,
-        once for each prompt.
+        With `insist` in the policy, an agent that claims success after a failed check is sent back
+        once.
         """
         notes = self._notes(payload)
         candidates = self._history(notes).prompts
@@ -367,10 +369,10 @@ class Hooks:
         result, key = outcome["result"], f"sent back {current.note.id}"
         has_failed = result["status"] == "failure"
         is_false_claim = has_failed and reasoning.claims_success(result.get("claim", ""))
-        insists = self._hook_rules.insist and self._client.is_attended
+        may_insist = self._hook_rules.insist and self._client.is_attended
         is_first_stop = not payload.is_stop_hook_active
-        sends_back = insists and is_false_claim and is_first_stop
-        if sends_back and notes.claim(key, self._client.process):
+        must_send_back = may_insist and is_false_claim and is_first_stop
+        if must_send_back and notes.claim(key, self._client.process):
             notes.settle(key)
             summary = result.get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
@@ -416,7 +418,6 @@ class Hooks:
         notes: Iterable[journal.Note | None],
         submit: Callable[[SessionPrompt, Mapping[str, Any]], object],
     ) -> None:
-        """Submit the outcomes of prompts that have not been submitted."""
         for prompt in build_history(notes).prompts:
             if prompt.digest:
                 continue
@@ -443,14 +444,13 @@ class Hooks:
             self._submit(prompt, outcome)
 
     def _submit(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> None:
-        """Put the outcome of a prompt into the inbox, and note the handover."""
         digest = self._drop_outcome(prompt, outcome)
         if digest != prompt.digest:
             note = journal.HandoverNote(prompt=prompt.note.id, digest=digest)
             SessionNotes(self._folder, prompt.note.session).append(note)
 
     def _drop_outcome(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> str:
-        """Put an outcome into the inbox, unless it was submitted already; return its digest.
+        """Put an outcome into the inbox, unless it was submitted already, and return its digest.
 
         The receipt of the prompt is added, so that both become one commit.
         """
@@ -473,7 +473,6 @@ class Hooks:
             list(self._vault.inbox.drop(files))
 
     def _current_outcome(self, prompt: SessionPrompt) -> dict[str, Any] | None:
-        """Return the outcome of a prompt so far; None if the agent did nothing for it."""
         note = prompt.note
         policy = self._vault.store.head().policy.transcripts
         tally = prompts.PromptTally(policy.checks, redact.redact_text)
@@ -501,7 +500,7 @@ class Hooks:
     # ── notes and policy ─────────────────────────────────────────────────────────────
 
     def _history(self, notes: SessionNotes) -> SessionHistory:
-        """Read the notes of a session; a file that cannot be read is quarantined."""
+        """Read the notes of a session. A file that cannot be read is quarantined."""
         entries, damage = journal.read_notes(notes.path)
         if damage is not None and damage.line is None:
             self._vault.inbox.quarantine.take_notes(notes.path, damage, self._now)
@@ -517,14 +516,13 @@ class Hooks:
 
 
 def _receipt_file(prompt: SessionPrompt) -> Iterator[tuple[str, bytes]]:
-    """Yield the file with the receipt of a prompt, if there is one."""
     if prompt.note.receipt:
         text = json.dumps(prompt.note.receipt, ensure_ascii=False)
         yield f"recommendation-{prompt.note.id}.json", text.encode(errors="replace")
 
 
 def _mark_observer(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Mark an outcome as observed by a hook; the checks of a prompt count as tests."""
+    """Mark an outcome as observed by a hook. The checks of a prompt count as tests."""
     if outcome is None or "observed_by" not in outcome["result"]:
         return outcome
     observer = outcome["result"]["observed_by"]
@@ -533,7 +531,7 @@ def _mark_observer(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _prompt_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[events.Event]":
-    """Yield the events of a prompt from its transcript, then noted calls that are missing there."""
+    """Yield the events of a prompt from its transcript, then noted calls that it lacks."""
     result_ids: set[str] = set()
     last_remark = ""
     for event in _transcript_events(prompt, header):
@@ -551,7 +549,7 @@ def _prompt_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[
 
 
 def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[events.Event]":
-    """Yield the events of a prompt from its transcript; none if the file cannot be read."""
+    """Yield the events of a prompt from its transcript, if the file can be read."""
     note = prompt.note
     path = Path(note.transcript) if note.transcript else None
     if path is None or not 0 <= _size_of(path) - note.position <= _MAX_TRANSCRIPT_BYTES:

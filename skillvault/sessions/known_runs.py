@@ -1,8 +1,8 @@
 """Recognize outcomes of prompts that a vault already has, when transcripts are imported.
 
 A prompt may be in several transcripts, because sessions are resumed, forked and archived. The id of
-the message identifies a prompt. If a hook recorded the prompt without that id, the session with the
-prompt's id, or the text with the time, identifies the prompt.
+the message identifies a prompt. If a hook recorded the prompt without that id, it is identified by
+the session and the prompt's id, or by the text and the time.
 """
 
 import hashlib
@@ -68,7 +68,10 @@ class KnownRun(Struct, frozen=True, kw_only=True):
 
 
 class KnownRuns:
-    """The results of prompts that an import has read so far; results of the vault are queried."""
+    """The results of prompts that an import has read so far.
+
+    The results in the vault are queried when they are needed.
+    """
 
     def __init__(self) -> None:
         self._runs: dict[str, list[KnownRun]] = {}

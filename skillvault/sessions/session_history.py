@@ -18,11 +18,10 @@ _DIGEST_DIGITS = 8  # digits of the digest of a line
 
 
 class SessionPrompt(Struct):
-    """A prompt of a session with the notes that belong to it.
+    """A prompt of a session, with the notes that belong to it.
 
     `later_ids` are the ids of prompts that only continued the task. `message` is the id of the
-    message in the transcript, or "". `unknown_version` is a sentence about unknown lines in the
-    transcript.
+    message in the transcript, or "". `unknown_version` is a sentence about unknown lines in it.
     """
 
     note: journal.PromptNote
@@ -76,13 +75,13 @@ class KnownTexts(Struct):
             self.skills[skill.name] = journal.ShownSkill(skill.name, blob, lines | skill.lines)
 
     def without_repeats(self, selection: "Selection") -> "Selection":
-        """Return a selection without known facts; a known skill is only named."""
+        """Return a selection without known facts, and with only the names of known skills."""
         skills = tuple(map(self._without_read_lines, selection.recommended))
         new_facts = (f for f in selection.facts if f"{f.id} {f.blob}" not in self.facts)
         return replace(selection, recommended=skills, facts=tuple(new_facts))
 
     def _without_read_lines(self, skill: "ServedSkill") -> "ServedSkill":
-        """Return a skill with the lines of its text that the agent has not read."""
+        """Return a skill with only the lines of its text that the agent has not read."""
         known_skill = self.skills.get(skill.name)
         if known_skill is None or not known_skill.blob or known_skill.blob != skill.blob:
             return skill
@@ -93,7 +92,7 @@ class KnownTexts(Struct):
 
 
 class SessionHistory(Struct):
-    """The prompts of a session in order, and the texts its agent has read so far.
+    """The prompts of a session in order, and the texts that its agent has read so far.
 
     `read_skills` is None if no note says how the session began.
     """
@@ -153,7 +152,6 @@ def skill_note(skill: "ServedSkill") -> journal.ShownSkill:
 
 
 def _lines_of(skill: "ServedSkill") -> list[str]:
-    """Return the lines of a skill's text without its headings."""
     return [line for line in skill.body.splitlines() if line.strip() and line[0] != "#"]
 
 

@@ -1,4 +1,4 @@
-"""Find a session to distill: in a session file, in a client's transcript, or in its outcomes.
+"""Find a session to distill, in a session file, in a client's transcript, or in its outcomes.
 
 The result is a file for the inbox.
 """
@@ -28,7 +28,7 @@ _TRUSTS: tuple[Trust, ...] = ("local", "untrusted")
 
 
 class SessionSource(NamedTuple):
-    """A session's id and its file as (file name, bytes); no file if the vault has the session.
+    """A session's id and its file as (file name, bytes), or no file if the vault has the session.
 
     `unread` counts the unknown lines of a transcript by kind.
     """
@@ -39,9 +39,10 @@ class SessionSource(NamedTuple):
 
 
 def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
-    """Find the session in a file or with an id; UsageError or BadInputError if there is none.
+    """Find the session in a file or with an id.
 
-    `domain` is the default for a file, and selects among the outcomes of a session.
+    `domain` is the default for a file, and selects among the outcomes of a session. Raises
+    UsageError or BadInputError if there is no session.
     """
     path = Path(text)
     if path.is_file():
@@ -55,7 +56,6 @@ def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
 
 
 def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource:
-    """Find a session in the vault: a record or its outcomes, trusted sources first."""
     for trust in _TRUSTS:
         session = session_id(name, trust)
         if Ref("session", session) in head.records:
@@ -69,7 +69,7 @@ def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource
 
 
 def _read_file(path: Path, domain: str | None) -> SessionSource:
-    """Read a session file; the key `type` may be missing."""
+    """Read a session file, in which the key `type` may be missing."""
     try:
         values = {"type": "session", **codec.parse_incoming(path.name, _read_bytes(path))}
     except BadInputError as error:
@@ -81,7 +81,6 @@ def _read_file(path: Path, domain: str | None) -> SessionSource:
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Read a file, up to the size that the inbox takes."""
     with path.open("rb") as file:
         data = file.read(MAX_OUTCOME + 1)
     if len(data) > MAX_OUTCOME:
@@ -107,7 +106,6 @@ def _session_of_outcomes(
 
 
 def _session_values(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return a session with the failures and successes of its outcomes, in order of time."""
     failures = [
         {
             "lemma": _lemma(outcome),

@@ -51,7 +51,7 @@ _TIMESTAMP = re.compile(rb'"timestamp": ?"(\d{4}-\d\d-\d\dT[\d:.]+)')
 
 
 class Ending(NamedTuple):
-    """The end of a prompt: its status, its observer (None: nobody), a summary and the evidence."""
+    """The end of a prompt, with its status, its observer (or None), a summary and the evidence."""
 
     status: Status
     observed_by: Observer | None = None
@@ -63,8 +63,7 @@ class ImportTally(Struct):
     """The progress of an import.
 
     `known` lists the labels of outcomes that the vault already has. `unread` counts unknown lines
-    by kind, `versions` has sentences about clients with unknown lines. `files` counts the read
-    files.
+    by kind, `versions` has sentences about clients with unknown lines. `files` counts files.
     """
 
     versions: set[str] = field(default_factory=set)
@@ -76,10 +75,10 @@ class ImportTally(Struct):
 
 
 class ImportOptions(Struct, frozen=True, kw_only=True):
-    """The options of an import; `advance` is called with the number of bytes read.
+    """The options of an import. `advance` is called with the number of bytes read.
 
-    `recorded` returns the outcomes of the vault, None to ignore them. `person` is the e-mail of the
-    user, None for sessions of other people.
+    `recorded` returns the outcomes of the vault, or is None to ignore them. `person` is the e-mail
+    of the user, or None for sessions of other people.
     """
 
     client: str
@@ -124,7 +123,7 @@ def as_files(outcomes: Iterable[tuple[str, Mapping[str, Any]]]) -> list[tuple[st
 def outcomes_of(
     files: Sequence[Path], options: ImportOptions, tally: ImportTally
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (label, outcome) of each prompt; count unreadable prompts in `tally`."""
+    """Yield (label, outcome) for each prompt, and count unreadable prompts in `tally`."""
     for path in files:
         try:
             yield from _outcomes_of_file(path, options, tally)
@@ -181,7 +180,6 @@ def transcript_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _last_stamp(path: Path) -> str:
-    """Return the latest time in the last lines of a transcript, or ""."""
     try:
         with open_regular(path) as file:
             file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
@@ -193,7 +191,7 @@ def _last_stamp(path: Path) -> str:
 
 
 def _find_transcripts(folder: Path) -> Iterator[Path]:
-    """Yield the transcripts below a folder; skip a compressed file beside its unpacked copy."""
+    """Yield the transcripts below a folder, except compressed ones with an unpacked copy."""
     for path in folder.rglob("*.jsonl*"):
         if path.parent.name == SUBAGENTS:
             continue
@@ -220,13 +218,13 @@ def transcript_folders(client: str) -> list[Path]:
 
 
 def repository_of(folder: str) -> str | None:
-    """Return the name of the repository that holds a folder, or the folder's name."""
+    """Return the name of the repository that contains a folder, or the folder's name."""
     path = Path(folder)
     return project_of(path).name if path.is_dir() else folder_name(folder)
 
 
 def file_stem(session: str) -> str:
-    """Return the prefix of the file names of a session's outcomes."""
+    """Return the prefix for the file names of a session's outcomes."""
     return slug(session, limit=40) or "session"
 
 
@@ -236,7 +234,7 @@ def file_stem(session: str) -> str:
 def outcome_of_prompt(
     run: PromptRun, header: Header, options: ImportOptions
 ) -> dict[str, Any] | None:
-    """Return the outcome of a prompt; None if its time is unknown or the agent did nothing."""
+    """Return the outcome of a prompt, or None without a time or if the agent did nothing."""
     ended_at = run.ended_at or run.at
     has_work = run.remarks or run.has_changed or run.checks or run.commands
     if ended_at is None or not run.text.strip() or not has_work:
@@ -297,9 +295,9 @@ def _decision_of(run: PromptRun) -> dict[str, Any]:
 
 
 def _describe_changes(run: PromptRun, folder: str | None) -> str:
-    """Return the calls that changed a file, each once, with paths relative to the folder."""
-    words = "; ".join(dict.fromkeys(run.changes))
-    return without_folder(words, folder) if folder else words
+    """Return the distinct calls that changed a file, with paths relative to the folder."""
+    changes = "; ".join(dict.fromkeys(run.changes))
+    return without_folder(changes, folder) if folder else changes
 
 
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -308,7 +306,7 @@ def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _decide_ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
-    """Return the end of a prompt by its strongest evidence; `verdict` is the user's."""
+    """Return the end of a prompt by its strongest evidence. `verdict` is the user's."""
     check = run.check
     last_check = check or next(iter(run.checks[-1:]), None)
     command = f"`{last_check.command}`" if last_check else ""
@@ -344,6 +342,6 @@ def quote_words(run: PromptRun) -> str:
 
 
 def _commits_state(run: PromptRun, folder: Path) -> str | None:
-    """Return the state of a prompt's commits: "reverted" if at least one commit was."""
+    """Return "reverted" if a commit of a prompt was reverted, else "kept", or None if unknown."""
     states = {commit_state(folder, commit) for commit in run.commits}
     return "reverted" if "reverted" in states else "kept" if "kept" in states else None

@@ -78,7 +78,7 @@ def find_transcripts(folder: Path | None = None) -> list[TranscriptFolder]:
 
 
 class NewSessions(Struct, frozen=True):
-    """The transcripts of a client that a vault is to read into a domain, and their sessions."""
+    """The transcripts of a client that should be read into a domain, and their sessions."""
 
     client: str
     domain: str
@@ -91,8 +91,7 @@ def find_new_sessions(
 ) -> list[NewSessions]:
     """Find the sessions of the projects from which a vault has no session yet.
 
-    `domain_in` returns the domain of a folder. Only sessions in the folder `project` count, if it
-    is not None.
+    `domain_in` returns the domain of a folder. With `project`, only sessions in that folder count.
     """
     groups: dict[tuple[str, str], dict[Path, str]] = {}
     is_known: dict[Path, bool] = {}
@@ -115,7 +114,6 @@ def find_new_sessions(
 
 
 def _root_of(folder: Path, project: Path | None) -> Path | None:
-    """Return the root of a session's repository; None for a session of another project."""
     try:
         is_inside = project is None or folder.resolve().is_relative_to(project.resolve())
         return project_of(folder) if folder.is_absolute() and is_inside else None
@@ -133,7 +131,7 @@ def _newest_first(client: str, folder: Path, paths: Iterable[Path]) -> Transcrip
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Create a private folder, and remove it at the end or at a signal."""
+    """Create a private folder, and remove it at the end of the block or at a signal."""
     _remove_leftovers()
     old_handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     for number, handler in old_handlers.items():
@@ -170,7 +168,6 @@ def _open_folder(folder: Path) -> int:
 
 
 def _remove_leftovers() -> None:
-    """Remove the folders of this user that no program uses."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         try:
             if not is_private(str(folder)):
@@ -210,7 +207,7 @@ def prepare_repository(root: Path) -> None:
 def keep_vault(root: Path, target: Path) -> None:
     """Copy a vault to a new folder, which appears complete or not at all.
 
-    UsageError if the target exists.
+    Raises UsageError if the target exists.
     """
     if os.path.lexists(target):
         raise UsageError(f"{target}: is there already, and is not overwritten; name a new folder")
@@ -261,7 +258,7 @@ class InstructionFiles(Struct, dict=True):
 
 
 def _read_header(path: Path) -> Header:
-    """Return the header of a transcript as far as the line that names the session's folder."""
+    """Read the header of a transcript up to the line that names the session's folder."""
     try:
         transcript = Transcript(path)
         for _ in transcript:

@@ -7,14 +7,14 @@ from typing import Any
 
 
 def one_text(name: str, value: object, hint: str = "") -> str:
-    """Return a text; TypeError for any other value."""
+    """Return a text. Raise TypeError for any other value."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is a {type(value).__name__}; pass a text{hint}")
     return value
 
 
 def text_list(name: str, value: object) -> tuple[str, ...]:
-    """Return the texts of a list or a single text; TypeError for any other value."""
+    """Return the texts of a list or a single text. Raise TypeError for any other value."""
     return _members(name, value, str, "text")
 
 
@@ -26,7 +26,7 @@ def tag_list(name: str, value: object) -> tuple[str, ...]:
 
 
 def path_list(name: str, value: object) -> tuple[Path, ...]:
-    """Return the paths of a list or a single path; TypeError for any other value."""
+    """Return the paths of a list or a single path. Raise TypeError for any other value."""
     return tuple(map(Path, _members(name, value, str | Path, "path")))
 
 

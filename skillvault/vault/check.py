@@ -1,4 +1,7 @@
-"""Find the problems that `skillvault check` reports, and lost commits of skillvault."""
+"""Find the problems that `skillvault check` reports.
+
+Also find the lost commits of skillvault, which are in the reflog but not in any branch.
+"""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -20,7 +23,7 @@ from skillvault.vault.index.snapshot import Snapshot
 def find_problems(
     view: WorkTreeView, describe_removal: Callable[[Ref], str | None], paths: Collection[str]
 ) -> tuple[list[Problem], list[Problem]]:
-    """Return (problems, notes) about these paths of a view.
+    """Return (problems, notes) about the files at `paths`.
 
     `describe_removal` returns a sentence about the commit that removed a missing record.
     """
@@ -48,7 +51,7 @@ def find_problems(
 
 
 def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:
-    """Map each path of HEAD to its blob id; HEAD may be on another branch than the vault."""
+    """Return the blob id of each path in HEAD, which may be on another branch than the vault."""
     head = git.head()
     if head == vault.commit:
         return dict(vault.files.items())
@@ -57,7 +60,7 @@ def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:
 
 
 def find_edits(git: Git) -> list[str]:
-    """Return the vault's files with local edits, also new files."""
+    """Return the paths of the vault's files that are new or edited, but not committed."""
     options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all")
     env = git.settings().staging  # no filter of the config runs
     out = os.fsdecode(git.run("status", *options, "--", *layout.FOLDERS, env=env))
@@ -65,7 +68,7 @@ def find_edits(git: Git) -> list[str]:
 
 
 def find_uncommitted(committed_blobs: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:
-    """Yield a problem for each file that differs from these committed blobs."""
+    """Yield a problem for each file whose blob differs from the committed one."""
     for path in sorted({*committed_blobs, *view.contents}):
         old_blob, blob = committed_blobs.get(path), view.contents.get(path)
         is_checked = path == layout.VAULT_FILE or layout.holds_records(path)
@@ -85,7 +88,7 @@ def _try_reading(path: str, reader: Callable[[], object]) -> list[Problem]:
 
 
 def _find_hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a problem for each kind of hidden character in a file, with its first position."""
+    """Yield a problem for each kind of hidden character in a file, at its first position."""
     for path, text in sorted(texts.items()):
         names: set[str] = set()
         for hidden in hidden_characters(text):
@@ -98,7 +101,7 @@ def _find_hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _find_strays(view: WorkTreeView) -> Iterator[str]:
-    """Yield strange files in the folders of records, and skill folders without a SKILL.md."""
+    """Yield files that do not belong in their folder, and skill folders without a SKILL.md."""
     skills: set[str] = set()
     for path in view.contents:
         top, *names = path.split("/")
@@ -112,10 +115,10 @@ def _find_strays(view: WorkTreeView) -> Iterator[str]:
 
 
 def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
-    """Return the lost commits of skillvault that can be cherry-picked in order, oldest first.
+    """Return the lost commits of skillvault that can be cherry-picked, oldest first.
 
-    Each path of such a commit has its old or its new state in the vault, so a cherry-pick has no
-    conflict. A path that a later commit removed is not restored.
+    The vault has each path of such a commit in its state before or after the commit, so a
+    cherry-pick has no conflict. A path that a later commit removed is not restored.
     """
     lost_commits = git.history.find_lost_commits()
     commits = [c for c in lost_commits if {*map(layout.shelf_of, c.files)} <= {*layout.FOLDERS}]
@@ -137,7 +140,7 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
 
 
 def describe_losses(git: Git, head: Snapshot) -> list[Problem]:
-    """Return a note for `check` about the lost commits."""
+    """Return a note that names the lost commits, for `check`."""
     commits = find_losses(git, head)
     message = f"{name_commits(commits)}; bring them back with `{cherry_pick(commits)}`"
     return [Problem(".git", None, "lost", message)] if commits else []

@@ -1,6 +1,6 @@
-"""Read code bases, and search them for terms: evidence for rules in the committed code.
+"""Read code bases, and search their committed code for terms that support a rule.
 
-A code base is the committed tree of a repository or a folder without git. Code is read, never run.
+A code base is the committed tree of a repository, or a folder without git. Code is read, never run.
 Dependencies, build output, lock files and the vault are left out.
 """
 
@@ -48,8 +48,8 @@ class UnreadableCodeError(Exception):
 class CodeBase(Struct, frozen=True):
     """A version of a folder of code; `version` is its commit, or a digest of its file list.
 
-    `sizes` has the sizes of the code files by path, `documents` those of the YAML and markdown
-    files. `read` returns the bytes of these files by path.
+    `sizes` has the sizes of the code files by path, `documents` the sizes of the YAML and markdown
+    files. `read` returns the bytes of such files by path.
     """
 
     name: str
@@ -64,7 +64,7 @@ class CodeBase(Struct, frozen=True):
         return f"{self.name}@{self.version[:10]}"
 
     def find_paths(self, scope: Sequence[str]) -> list[str]:
-        """Return the files to search: all code, or the files that match a pattern of the scope.
+        """Return the files to search: all code, or the files that match a pattern of `scope`.
 
         A pattern matches a whole path or a file's name; its `*` also matches `/`.
         """
@@ -78,13 +78,13 @@ class CodeBase(Struct, frozen=True):
         ]
 
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
-        """Yield (path, bytes) of every file to search, except binary files."""
+        """Yield (path, bytes) for each file to search, except binary files."""
         for path, content in self.read_files(self.find_paths(scope)):
             if b"\0" not in content[:8000]:  # git's test for binary files
                 yield path, content
 
     def read_files(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield (path, bytes) of some files; UnreadableCodeError if a file cannot be read."""
+        """Yield (path, bytes) for these files. Raise UnreadableCodeError if one is unreadable."""
         for start in range(0, len(paths), _BATCH_FILES):
             try:
                 contents = self.read(paths[start : start + _BATCH_FILES])
@@ -96,7 +96,7 @@ class CodeBase(Struct, frozen=True):
 def open_code_base(folder: Path, vault_root: Path, name: str = "") -> CodeBase:
     """Open the code base in a folder; `name` is by default the name of the folder.
 
-    Raises UnreadableCodeError for an unreadable or empty folder, which gives no evidence.
+    Raises UnreadableCodeError for an unreadable or empty folder, which cannot support a rule.
     """
     name = name or folder.resolve().name
     try:
@@ -140,7 +140,6 @@ def _read_code_base(folder: Path, vault_root: Path, name: str) -> CodeBase:
 
 
 def _split_documents(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    """Return (code, documents)."""
     documents = {
         path: size for path, size in sizes.items() if path.lower().endswith(_DOCUMENT_ENDINGS)
     }
@@ -148,7 +147,10 @@ def _split_documents(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str
 
 
 def committed_version(folder: Path) -> str:
-    """Return the commit of HEAD; "" for a folder without git. GitError for a broken repository."""
+    """Return the commit of HEAD, or "" if the folder is not in a repository.
+
+    Raises GitError for a broken repository.
+    """
     if not folder.is_dir():
         raise FileNotFoundError(2, "No such folder", str(folder))
     real_folder = folder.resolve()
@@ -158,18 +160,17 @@ def committed_version(folder: Path) -> str:
 
 
 def _is_searched(path: str, size: int) -> bool:
-    """Return True for a file of the code base itself that is not too large."""
+    """Return True for a file that belongs to the project and is not too large."""
     *folders, name = path.split("/")
-    is_own = (
+    is_of_project = (
         not _SKIPPED_FOLDERS.intersection(folders)
         and name not in _LOCK_FILES
         and name not in _RULE_FILES
     )
-    return is_own and not name.lower().endswith(_SKIPPED_ENDINGS) and size <= MAX_FILE
+    return is_of_project and not name.lower().endswith(_SKIPPED_ENDINGS) and size <= MAX_FILE
 
 
 def _is_of_vault(file: Path, vault_root: Path) -> bool:
-    """Return True if a file belongs to the vault."""
     if not file.is_relative_to(vault_root):
         return False
     relative_path = PurePosixPath(file.relative_to(vault_root))
@@ -177,7 +178,7 @@ def _is_of_vault(file: Path, vault_root: Path) -> bool:
 
 
 def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
-    """Map the regular files of a commit below the runner's folder to (blob, size)."""
+    """Return (blob, size) for each regular file of a commit below the runner's folder."""
     entries: dict[str, tuple[str, int]] = {}
     for line in runner.run("ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:
         meta, _, path = os.fsdecode(line).partition("\t")
@@ -190,7 +191,6 @@ def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
 
 
 def _walk(base: Path, vault_root: Path) -> Iterator[tuple[str, int]]:
-    """Yield (path, size) of the regular files below a folder that can be searched."""
     for folder, folders, names in os.walk(base, onerror=_raise):
         folders[:] = sorted(set(folders) - _SKIPPED_FOLDERS)
         for name in names:
@@ -215,14 +215,14 @@ _BLANKS = dict.fromkeys(map(ord, "\"' \t"))
 
 
 class Occurrences(Struct, frozen=True):
-    """The files in which each term occurs, and the number of files searched."""
+    """The files that contain each term, and the number of files searched."""
 
     files: Mapping[str, frozenset[str]]
     searched: int
 
 
 class Searcher:
-    """A search for a set of terms."""
+    """A search for several terms at once."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         distinct_terms = list(dict.fromkeys(terms))
@@ -230,7 +230,7 @@ class Searcher:
         self._loose = _automaton((_strip_blanks(_as_bytes(term)), term) for term in distinct_terms)
 
     def find_terms(self, path: str, content: bytes) -> set[str]:
-        """Return the terms that occur in a file; in a JSON or TOML file, blanks do not count."""
+        """Return the terms that occur in a file. In JSON and TOML, blanks are ignored."""
         text = content.decode("latin-1")
         terms = _matches(self._exact, text)
         if path.lower().endswith(_LOOSE_ENDINGS):
@@ -241,7 +241,7 @@ class Searcher:
 def search_code(
     bases: Sequence[CodeBase], terms: Iterable[str], scope: Sequence[str] = ()
 ) -> Occurrences:
-    """Search code bases for terms in the files of a `scope`; see `CodeBase.find_paths`."""
+    """Search code bases for terms, in the files of a scope; see `CodeBase.find_paths`."""
     searcher = Searcher(terms)
     files: dict[str, set[str]] = {}
     file_count = 0
@@ -257,7 +257,7 @@ def search_code(
 def lines_of(
     bases: Sequence[CodeBase], terms_by_name: Mapping[str, tuple[Collection[str], Collection[str]]]
 ) -> dict[str, dict[str, list[int]]]:
-    """Map each name and file to the lines on which a term of the name occurs.
+    """Return the numbers of the lines with a term, by name and file.
 
     `terms_by_name` maps a name to (terms, files); each file is read once.
     """
@@ -279,14 +279,14 @@ def lines_of(
 
 
 def qualified_path(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
-    """Return a file's path, after the name of its code base if there are several."""
+    """Return a file's path, with the name of its code base in front if there are several."""
     return path if len(bases) == 1 else f"{base.name}/{path}"
 
 
-def _automaton(terms: Iterable[tuple[str, str]]) -> Any:
-    """Build an automaton that finds texts of bytes, each with its terms."""
+def _automaton(terms_by_text: Iterable[tuple[str, str]]) -> Any:
+    """Build an automaton that finds texts and returns the terms of each text."""
     automaton = ahocorasick.Automaton()
-    for text, term in terms:
+    for text, term in terms_by_text:
         if text:
             automaton.add_word(text, (*automaton.get(text, ()), term))
     automaton.make_automaton()
@@ -299,7 +299,7 @@ def _matches(automaton: Any, text: str) -> set[str]:
 
 
 def _as_bytes(term: str) -> str:
-    """Convert a term to one character for each UTF-8 byte, as `find_terms` decodes files."""
+    """Convert a term to latin-1 characters, one for each UTF-8 byte, as `find_terms` does."""
     return term.encode(errors="surrogateescape").decode("latin-1")
 
 

@@ -1,6 +1,7 @@
-"""Deal with disk and processes: recognize errors of the disk, sync writes, name drafts.
+"""Name draft files, recognize errors of the disk, and sync writes to the disk.
 
-A draft carries the id of its process, so that drafts of killed processes can be removed.
+A draft is a file that is renamed when it is complete. Its name has the id of its process, so that
+drafts of killed processes can be removed.
 """
 
 import ctypes
@@ -24,7 +25,7 @@ def draft_name() -> str:
 
 
 def read_state(path: Path | str) -> os.stat_result | None:
-    """Return the state of a path, without following a link; None if nothing is there."""
+    """Return `os.lstat` of a path, or None if nothing is there."""
     try:
         return os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -32,13 +33,13 @@ def read_state(path: Path | str) -> os.stat_result | None:
 
 
 def private_mode(folder: Path) -> int:
-    """Return a mode for a new folder that only users with write access to `folder` may read."""
+    """Return a mode for a new folder that only users who may write to `folder` can read."""
     mode = folder.stat().st_mode
     return 0o700 | (0o070 if mode & 0o020 else 0) | (0o007 if mode & 0o002 else 0)
 
 
 def is_abandoned(name: str) -> bool:
-    """Return True if a draft of this name belongs to a process that has ended."""
+    """Return True if the process that made the draft of this name has ended."""
     numbers = re.search(r"([0-9]+)-[0-9]+$", name)
     return numbers is not None and not is_alive(int(numbers[1]))
 
@@ -76,8 +77,8 @@ _MESSAGES = {os.strerror(number).lower(): text for number, text in _REASONS.item
 }
 
 
-def trouble(error: OSError | GitError | ImportError) -> str | None:
-    """Describe an error of the disk; None if the error has another cause."""
+def describe_disk_error(error: OSError | GitError | ImportError) -> str | None:
+    """Describe an error of the disk. Return None if the error has another cause."""
     if isinstance(error, OSError) and error.errno in _REASONS:
         return _REASONS[error.errno]
     error_text = str(error).lower()
@@ -86,11 +87,11 @@ def trouble(error: OSError | GitError | ImportError) -> str | None:
 
 @contextmanager
 def pause_on_disk_errors() -> Iterator[None]:
-    """Convert errors of the disk to PausedError."""
+    """Raise PausedError for errors of the disk in the block."""
     try:
         yield
     except (OSError, GitError, ImportError) as error:  # an import reads a file, too
-        if (reason := trouble(error)) is None:
+        if (reason := describe_disk_error(error)) is None:
             raise
         advice = "free space or repair the disk, inbox/ waits until then"
         raise PausedError(f"paused: disk: {reason}; {advice}") from error

@@ -1,7 +1,7 @@
 """Write an export to a folder, and keep a list of the exported files there.
 
-If a person edited or wrote a file, the files of that skill stay and the file is reported. No link
-is followed out of the folder, and an unchanged file is not touched.
+If a person edited or wrote a file, all files of that skill stay as they are, and the file is
+reported. No link is followed out of the folder, and an unchanged file is not touched.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ Digests = dict[str, dict[str, str]]  # folder -> path in the folder -> digest of
 
 
 class ExportList(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The exported files by format; `unfinished` lists the files of an interrupted export."""
+    """The list of exported files by format. `unfinished` has those of an interrupted export."""
 
     format: int
     exports: dict[str, Digests] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class ExportList(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FolderReport(Struct, frozen=True):
-    """The result of an export to a folder: its paths, and the problems of files that stay."""
+    """The paths that an export wrote and removed, and the problems of files that it `left`."""
 
     written: list[str]
     removed: list[str]
@@ -46,12 +46,12 @@ class FolderReport(Struct, frozen=True):
 
 
 class _File(Struct, frozen=True):
-    """A file with its present content and the target of the export; None means no file."""
+    """A file with its old content and the content that the export gives it. None means no file."""
 
     unit: str
     path: str
     content: bytes | None = None
-    target: bytes | None = None
+    output: bytes | None = None
     problem: Problem | None = None
 
     @property
@@ -61,10 +61,10 @@ class _File(Struct, frozen=True):
 
 
 def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = False) -> FolderReport:
-    """Update a folder to an export in the format `name`; `drafts` is a folder for drafts.
+    """Update a folder to an export in the format `name`.
 
-    Raises BadInputError if the list cannot be read, VaultBusyError while another export writes to
-    the folder. With `dry`, nothing is written.
+    Drafts are written to `drafts`. With `dry`, nothing is written. Raises BadInputError if the list
+    of exported files cannot be read, VaultBusyError while another export writes to the folder.
     """
     if dry or not (export.units or root.is_dir()):
         return _update_folder(root, name, export, None)
@@ -81,15 +81,15 @@ def _update_folder(root: Path, name: str, export: Export, drafts: Path | None) -
     old_digests = {**old_list.unfinished.get(name, {}), **old_list.exports.get(name, {})}
     digests = {unit: paths for unit, paths in old_digests.items() if unit in edited_units}
     for file in free_files:
-        part = None if file.target is None else export.owned_part.read(file.path, file.target)
+        part = None if file.output is None else export.owned_part.read(file.path, file.output)
         if part is not None:
             digests.setdefault(file.unit, {})[file.path] = _digest(part)
-    changes = [file for file in free_files if not _is_current(file.content, file.target)]
+    changes = [file for file in free_files if not _is_current(file.content, file.output)]
     if drafts:
         _write_changes(root, changes, drafts, _next_lists(old_list, name, digests))
     return FolderReport(
-        written=[file.label for file in changes if file.target is not None],
-        removed=[file.label for file in changes if file.target is None],
+        written=[file.label for file in changes if file.output is not None],
+        removed=[file.label for file in changes if file.output is None],
         unchanged=len(free_files) - len(changes),
         left=[file.problem for file in files if file.problem],
     )
@@ -98,7 +98,7 @@ def _update_folder(root: Path, name: str, export: Export, drafts: Path | None) -
 def _compare(
     root: Path, export: Export, digests: Mapping[tuple[str, str], set[str]]
 ) -> Iterator[_File]:
-    """Yield each file of the export as it is in the folder, then files that it lacks now."""
+    """Yield the files of the export, then the files that are exported no more."""
     parts: dict[tuple[str, str], bytes | None] = {
         (unit, path): part for unit, files in export.units.items() for path, part in files.items()
     }
@@ -110,18 +110,18 @@ def _compare(
             if content is None and part is None:
                 yield file
                 continue
-            target = export.owned_part.put(path, content, part)
+            output = export.owned_part.put(path, content, part)
             old_part = None if content is None else export.owned_part.read(path, content)
-            new_part = None if target is None else export.owned_part.read(path, target)
+            new_part = None if output is None else export.owned_part.read(path, output)
         except BadInputError as error:
-            reason = Problem(file.label, None, error.code, error.message)
-            yield _File(unit, path, problem=reason)
+            link_problem = Problem(file.label, None, error.code, error.message)
+            yield _File(unit, path, problem=link_problem)
             continue
-        own_digests = digests.get((unit, path), set())
+        old_digests = digests.get((unit, path), set())
         problem = None
-        if old_part not in (None, new_part) and _digest(old_part or b"") not in own_digests:
-            problem = _edit_problem(file.label, is_listed=bool(own_digests), is_gone=part is None)
-        yield _File(unit, path, content, target, problem)
+        if old_part not in (None, new_part) and _digest(old_part or b"") not in old_digests:
+            problem = _edit_problem(file.label, is_listed=bool(old_digests), is_gone=part is None)
+        yield _File(unit, path, content, output, problem)
 
 
 def _edit_problem(path: str, *, is_listed: bool, is_gone: bool) -> Problem:
@@ -134,7 +134,10 @@ def _edit_problem(path: str, *, is_listed: bool, is_gone: bool) -> Problem:
 
 
 def _read_exported(root: Path, path: str) -> bytes | None:
-    """Return the bytes of a file, None without a file; BadInputError for a link or a folder."""
+    """Return the bytes of a file, or None if it does not exist.
+
+    Raises BadInputError for a folder, or for a link out of the export's folder.
+    """
     target = _resolve_inside(root, path)
     try:
         state = target.stat()
@@ -146,13 +149,12 @@ def _read_exported(root: Path, path: str) -> bytes | None:
     return Program(content) if state.st_mode & stat.S_IXUSR else content
 
 
-def _is_current(content: bytes | None, target: bytes | None) -> bool:
-    """Return True if a file has the target content; an extra executable bit is allowed."""
-    return content == target and (isinstance(content, Program) or not isinstance(target, Program))
+def _is_current(content: bytes | None, output: bytes | None) -> bool:
+    """Return True if a file has the new content; it may be executable in addition."""
+    return content == output and (isinstance(content, Program) or not isinstance(output, Program))
 
 
 def _resolve_inside(root: Path, path: str) -> Path:
-    """Resolve the links of a path; BadInputError if the path leads out of the folder."""
     base = layout.real_path(root)
     try:
         target = (base / path).resolve()
@@ -187,7 +189,6 @@ def _read_list(root: Path) -> ExportList:
 
 
 def _collect_digests(listing: ExportList, name: str) -> dict[tuple[str, str], set[str]]:
-    """Map (folder, path) of each exported file to the digests that it may have."""
     digests: dict[tuple[str, str], set[str]] = {}
     for exports in (listing.exports, listing.unfinished):
         for unit, paths in exports.get(name, {}).items():
@@ -197,7 +198,7 @@ def _collect_digests(listing: ExportList, name: str) -> dict[tuple[str, str], se
 
 
 def _next_lists(old_list: ExportList, name: str, digests: Digests) -> tuple[bytes, bytes | None]:
-    """Return (the list while files change, the list afterwards); None means no list."""
+    """Return the list for the time of the changes, and the list for afterwards (None: no list)."""
     unfinished_exports = {key: units for key, units in old_list.unfinished.items() if key != name}
     exports = {key: units for key, units in {**old_list.exports, name: digests}.items() if units}
     pending_list = ExportList(
@@ -222,19 +223,18 @@ def _digest(part: bytes) -> str:
 def _write_changes(
     root: Path, changes: list[_File], drafts: Path, lists: tuple[bytes, bytes | None]
 ) -> None:
-    """Change the files; write the list before and after that, so that a kill loses no entry."""
+    """Change the files. Write a list before and after, so that a kill loses no entry."""
     pending_list, final_list = lists
     if changes:
         _write_content(root, LIST_FILE, pending_list, drafts)
     for file in changes:
         if _read_exported(root, file.label) != file.content:
             raise UncommittedEditError(f"{root / file.label}: changed meanwhile; export again")
-        _write_content(root, file.label, file.target, drafts)
+        _write_content(root, file.label, file.output, drafts)
     _write_content(root, LIST_FILE, final_list, drafts)
 
 
 def _write_content(root: Path, path: str, content: bytes | None, drafts: Path) -> None:
-    """Write a file unless it has this content already."""
     old_content = _read_exported(root, path)
     if _is_current(old_content, content):
         return

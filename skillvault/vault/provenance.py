@@ -23,9 +23,9 @@ _FORWARD_KINDS: tuple[RecordKind, ...] = (
 
 
 def resolve(snapshot: Topics, root: Path, text: str, *, forward: bool = False) -> Ref:
-    """Find a record by its name, path, id or a unique beginning of the id.
+    """Return the record with this name, path or id, or whose id begins with `text`.
 
-    For a link, return the target of the link.
+    A link stands for its target.
     """
     ref = _find_record(snapshot, root, text, forward=forward)
     link = snapshot.links.get(ref.id) if ref.kind == "link" else None
@@ -64,9 +64,9 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
 
 
 def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
-    """Return `{kind, id, path}` of a record; the path of a removed record is null.
+    """Return `{kind, id, path}` for a record; `path` is null if the record was removed.
 
-    The path of an installed skill's origin is its URL.
+    The `path` of the origin of an installed skill is its URL.
     """
     if ref.kind == "origin":
         urls = (link.metadata.get("url") for link in snapshot.links.by_source([ref]))
@@ -77,12 +77,12 @@ def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
 
 
 def sources(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
-    """Return the tree of a record's sources: `[{link, ref, sources}]`; a cycle is cut."""
+    """Return the records that led to a record, as a tree of `{link, ref, sources}`."""
     return _tree(snapshot, ref, "sources", _find_sources)
 
 
 def targets(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
-    """Return the tree of records made from a record: `[{link, ref, targets}]`; a cycle is cut."""
+    """Return the records that a record led to, as a tree of `{link, ref, targets}`."""
     return _tree(snapshot, ref, "targets", _find_targets)
 
 
@@ -123,7 +123,6 @@ def _find_targets(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]
 
 
 def _find_by_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
-    """Return the record at a path, relative to the current folder or to the vault's root."""
     if "\0" in text:  # a path cannot have this
         return None
     relative_path = os.path.relpath(os.path.realpath(text), root.resolve())

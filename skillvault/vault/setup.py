@@ -41,7 +41,7 @@ _TEMPLATE_FILES = (layout.VAULT_FILE, "README.md", layout.LEARNINGS, ".gitattrib
 
 
 class SetupReport(Struct):
-    """The actions that `init` did, and those that it left for the person, as lines."""
+    """The steps that `init` did, and the steps that it left to the user, one line each."""
 
     did: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
@@ -82,8 +82,8 @@ def undo_on_failure(root: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        words = ("cat-file", "-e", f"HEAD:{layout.VAULT_FILE}")
-        if root / ".git" in missing_paths or Git(root).answer(*words, ok=(0, 1, 128))[0]:
+        arguments = ("cat-file", "-e", f"HEAD:{layout.VAULT_FILE}")
+        if root / ".git" in missing_paths or Git(root).answer(*arguments, ok=(0, 1, 128))[0]:
             for path in filter(os.path.lexists, missing_paths):  # False for too long names, too
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             for folder in folders:
@@ -101,7 +101,7 @@ def check_domains(domains: Sequence[str]) -> None:
 
 
 def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
-    """Make the first commit of a vault; if there is one, report missing domains."""
+    """Make the first commit of a vault, or report domains that vault.yaml lacks."""
     report, head = SetupReport(), store.head()
     if layout.VAULT_FILE not in head.files:
         change = _first_change(store.root, branch, domains)
@@ -114,7 +114,6 @@ def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetim
 
 
 def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
-    """Return the first commit of a vault: the files of the template that are missing."""
     source = layout.resource("vault_template")
     missing_names = [name for name in _TEMPLATE_FILES if not (root / name).exists()]
     files = {name: (source / name).read_bytes() for name in missing_names}
@@ -134,7 +133,7 @@ def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
 
 
 def open_repository(root: Path) -> tuple[Git, str]:
-    """Return (git, branch) of the repository at `root`; create a missing repository."""
+    """Return (git, branch) for the repository at `root`, which is created if missing."""
     root.mkdir(parents=True, exist_ok=True)
     git = Git(root)
     if not (root / ".git").exists():
@@ -150,7 +149,7 @@ def open_repository(root: Path) -> tuple[Git, str]:
 
 
 def add_local_files(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> None:
-    """Create what a clone lacks: the inbox, the hooks, and settings of git."""
+    """Create the inbox, the hooks and the git settings that a clone lacks."""
     if Inbox(root).create_folders():
         report.did.append("inbox/ and quarantine/")
     for name in HOOKS if post_merge else HOOKS[:1]:
@@ -166,7 +165,7 @@ def add_local_files(root: Path, git: Git, report: SetupReport, *, post_merge: bo
 
 
 def _prepare_for_many_files(git: Git) -> None:
-    """Let git write a smaller index and cache the folders without new files."""
+    """Let git write a smaller index and remember folders without new files."""
     missing_keys = [key for key in MANY_FILES if not git.text("config", "--get", key, ok=(0, 1))]
     for key in missing_keys:
         git.run("config", "--local", key, MANY_FILES[key])
@@ -176,7 +175,6 @@ def _prepare_for_many_files(git: Git) -> None:
 
 
 def _hook_command(name: str) -> str:
-    """Return the command that a hook runs."""
     command = "check --staged" if name == "pre-commit" else "run"
     return f"{shlex.quote(sys.executable)} -P -m skillvault --vault . {command}"
 
@@ -206,7 +204,7 @@ def _install_hook(root: Path, git: Git, name: str, report: SetupReport) -> None:
 
 
 def find_hooks(git: Git) -> dict[Path, str]:
-    """Map each hook that `init` installed to the Python that it names."""
+    """Return the Python interpreter that each hook of `init` names."""
     pythons: dict[Path, str] = {}
     for path in (git.hooks_dir() / name for name in HOOKS):
         text = _read_text(path)
@@ -224,7 +222,6 @@ def _append_lines(path: Path, lines: Sequence[str]) -> None:
 
 
 def _exclude_inbox(root: Path, git: Git, report: SetupReport) -> None:
-    """Exclude the inbox locally, if the person's own .gitignore does not."""
     exclude_file = git.dirs()[1] / "info" / "exclude"
     ignored_paths = (_read_text(root / ".gitignore") + "\n" + _read_text(exclude_file)).split()
     missing_lines = [f"/{name}/" for name in layout.UNTRACKED if f"/{name}/" not in ignored_paths]
@@ -234,7 +231,7 @@ def _exclude_inbox(root: Path, git: Git, report: SetupReport) -> None:
 
 
 def _install_rules_merge(root: Path, git: Git, report: SetupReport) -> None:
-    """Let git merge LEARNINGS.md as `sync` does, unless the person has set another merge.
+    """Let git merge LEARNINGS.md as `sync` does, unless the user chose another merge.
 
     For clones without the driver, .gitattributes names `union`. That would join two appended rules,
     because both sides end with the same separator.
@@ -249,7 +246,7 @@ def _install_rules_merge(root: Path, git: Git, report: SetupReport) -> None:
 
 
 def _install_driver(root: Path, git: Git) -> None:
-    """Let a `git merge` of a person follow the rules of `skillvault sync`."""
+    """Make `git merge` apply the same rules as `skillvault sync`."""
     command = driver_command()
     if git.text("config", "--local", "--get", DRIVER, ok=(0, 1)) != command:
         git.run("config", "--local", DRIVER, command)
@@ -261,13 +258,15 @@ def _install_driver(root: Path, git: Git) -> None:
 
 
 def _read_attributes(root: Path, git: Git) -> tuple[Path, str]:
-    """Return (the local file of attributes, the attributes of the vault and of that file)."""
     file = git.dirs()[1] / "info" / "attributes"
     return file, _read_text(root / ".gitattributes") + "\n" + _read_text(file)
 
 
 def configured_driver(root: Path, git: Git) -> str | None:
-    """Return the command of the merge driver ("" if missing); None if no driver is needed."""
+    """Return the command of the merge driver, or "" if it is not configured.
+
+    Return None if .gitattributes does not name the driver.
+    """
     needs_driver = ATTRIBUTE in _read_text(root / ".gitattributes")
     return git.text("config", "--get", DRIVER, ok=(0, 1)) if needs_driver else None
 

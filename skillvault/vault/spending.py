@@ -1,7 +1,7 @@
-"""Keep the ledger of a paid judge: calls, dollars, replies, failures, and pauses of the service.
+"""Record the calls of a paid judge: their cost, their replies, failures and pauses.
 
-The ledger is machine state, in one SQLite file in the git dir. A call is reserved here before it is
-sent, and its reply is stored before it is used; both survive a power failure.
+The ledger is an SQLite file in the git dir. A call is reserved before it is sent, and its reply is
+stored before it is used. Both survive a power failure.
 """
 
 import sqlite3
@@ -46,7 +46,7 @@ create table if not exists state (name text primary key, value text) without row
 
 
 class Circuit(Struct, frozen=True):
-    """The state of the service: failures in a row, and the end (unix time) and reason of a pause.
+    """The state of the service: its failures in a row, and a pause until the unix time `until`.
 
     `probe` is an open call that tests if the service works again.
     """
@@ -58,12 +58,12 @@ class Circuit(Struct, frozen=True):
 
     @property
     def retry_notice(self) -> str:
-        """The reason and the end of the pause."""
+        """A message with the reason and the end of the pause."""
         return f"{self.reason}; asked again at {_format_time(self.until)}"
 
 
 class FailedItem(Struct, frozen=True):
-    """An item that the judge failed at, with the count of attempts and the last reason."""
+    """An item that the judge could not handle, with the number of attempts and the last reason."""
 
     item: str
     attempts: int
@@ -71,7 +71,7 @@ class FailedItem(Struct, frozen=True):
 
 
 class Spending(Struct, frozen=True):
-    """The calls of today (UTC) and their cost; reserved and unknown costs count in full."""
+    """The calls of today (UTC) and their cost. A reserved call counts with its highest cost."""
 
     calls: int = 0
     tokens: int = 0
@@ -79,7 +79,7 @@ class Spending(Struct, frozen=True):
 
 
 class Ledger:
-    """The ledger of one vault, for several threads and processes; `now` returns unix time.
+    """The ledger of one vault, which threads and processes share. `now` returns the unix time.
 
     Methods raise UnavailableError if the ledger cannot be used, because an unrecorded call must not
     be sent.
@@ -94,8 +94,8 @@ class Ledger:
     def reserve(self, usd: float, rules: JudgePolicy, tokens: int = 0) -> int | None:
         """Reserve a call that costs at most `usd` and `tokens`, and return its number.
 
-        None while the call must wait for the answer to another call. UnavailableError if a cap or
-        the circuit forbids the call.
+        Return None while the call must wait for the answer to another call. Raise UnavailableError
+        if a cap or a pause forbids the call.
         """
         with self._transaction() as db:
             now, circuit = self._now(), _read_circuit(db)
@@ -104,11 +104,11 @@ class Ledger:
                     return None
                 raise UnavailableError(circuit.retry_notice)
             _check_caps(db, (usd, tokens), _format_day(now), rules)
-            first = _first_unanswered(db, now, circuit)
-            if first is not None:
+            first_time = _first_unanswered(db, now, circuit)
+            if first_time is not None:
                 if not circuit.failures:
                     return None
-                clock = _format_time(first + _HOUR)
+                clock = _format_time(first_time + _HOUR)
                 raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, ?, 'open')"
             call = db.execute(sql, (now, _format_day(now), usd, tokens)).lastrowid
@@ -129,7 +129,7 @@ class Ledger:
         reach("reply-journalled")
 
     def record_refusal(self, call: int) -> None:
-        """Close a refused call, which cost nothing and shows that the service works."""
+        """Close a call that the model refused. It cost nothing, and the service works."""
         with self._transaction() as db:
             _close_call(db, call, "refused", AnswerCost())
             _write_circuit(db, Circuit())
@@ -137,7 +137,10 @@ class Ledger:
     def record_failure(
         self, call: int, reason: str, *, billed: bool, pause: float | None = None, tokens: int = 0
     ) -> None:
-        """Close an unanswered call, and pause for `pause` seconds; a `billed` call may cost."""
+        """Close a call without an answer, and pause for `pause` seconds.
+
+        If the call was `billed`, its reserved dollars count as spent.
+        """
         with self._transaction() as db:
             (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
             _close_call(db, call, "failed", AnswerCost(tokens, usd if billed else 0.0))
@@ -150,7 +153,7 @@ class Ledger:
             _write_circuit(db, Circuit(failures, pause_end, reason))
 
     def close_circuit(self, reason: str, pause: float) -> None:
-        """Pause for some seconds, without a call."""
+        """Forbid calls for `pause` seconds."""
         with self._transaction() as db:
             _write_circuit(db, Circuit(_MAX_FAILURES, self._now() + pause, reason))
 
@@ -169,27 +172,26 @@ class Ledger:
     def _keep_replies(
         self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], cost: AnswerCost
     ) -> None:
-        """Store the replies of a call by key, and close the call."""
         rows = [(key, self._now(), reply) for key, reply in replies.items()]
         db.executemany("insert or replace into reply values (?, ?, ?)", rows)
         _close_call(db, call, "paid", cost)
 
     def forget_reply(self, key: str) -> None:
-        """Delete a useless reply."""
+        """Delete a reply that cannot be used."""
         with self._transaction() as db:
             db.execute("delete from reply where key = ?", (key,))
 
     # ── batches ──────────────────────────────────────────────────────────────────────
 
     def announce_batch(self, call: int, models: Mapping[str, str]) -> None:
-        """Record a batch that is sent next; `models` maps its keys to their models."""
+        """Record that a batch will be sent; `models` maps its keys to their models."""
         with self._transaction() as db:
             db.execute("insert into batch values (?, null)", (call,))
             rows = [(key, model, call) for key, model in models.items()]
             db.executemany("insert or replace into queued values (?, ?, ?)", rows)
 
     def record_batch(self, call: int, batch: str | None) -> None:
-        """Record the id of the batch of a call; None if the batch was not created."""
+        """Record the id of the batch of a call, or remove the batch if the id is None."""
         with self._transaction() as db:
             if batch is None:
                 _drop_batch(db, call)
@@ -199,7 +201,7 @@ class Ledger:
                 _write_circuit(db, Circuit())
 
     def batches(self) -> dict[str, dict[str, str]]:
-        """Map each open batch to its keys, with their models."""
+        """Return the keys of each open batch, with their models."""
         models: dict[str, dict[str, str]] = {}
         sql = "select id, key, model from batch join queued using (call) where id is not null"
         for batch, key, model in self._rows(f"{sql} order by call, key"):
@@ -207,7 +209,7 @@ class Ledger:
         return models
 
     def batch_reason(self, key: str) -> str | None:
-        """Return the reason if a key waits for the reply of a batch, or None."""
+        """Return the reason why a key waits for a batch, or None if it does not wait."""
         rows = self._rows("select id from queued join batch using (call) where key = ?", key)
         if not rows:
             return None
@@ -216,7 +218,7 @@ class Ledger:
     def record_batch_replies(
         self, batch: str, replies: Mapping[str, str], cost: AnswerCost
     ) -> None:
-        """Close a batch with these replies; an unanswered question may be asked again."""
+        """Close a batch with these replies; keys without a reply may be asked again."""
         with self._transaction() as db:
             row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
             if row is None:
@@ -230,28 +232,28 @@ class Ledger:
 
     # ── failed items ─────────────────────────────────────────────────────────────────
 
-    def count_failure(self, subject: str, reason: str, *, service: bool) -> None:
-        """Count a failure of an item.
+    def count_failure(self, item: str, reason: str, *, service: bool) -> None:
+        """Count a failure for an item.
 
-        A failure that may be the `service`'s counts only if other calls were answered since the
-        last failure of the item, so that an outage does not give up items.
+        If the `service` may be the cause, the failure counts only if other calls were answered
+        since the last failure of the item. So no item is given up because of an outage.
         """
         with self._transaction() as db:
             sql = "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
             (answer,) = db.execute(sql).fetchone()
             sql = "select attempts, answered from letter where item = ?"
-            attempts, last_answer = db.execute(sql, (subject,)).fetchone() or (0, answer)
+            attempts, last_answer = db.execute(sql, (item,)).fetchone() or (0, answer)
             attempts += 1 if not service or answer > last_answer else 0
-            row = (subject, attempts, answer, reason, self._now())
+            row = (item, attempts, answer, reason, self._now())
             db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
     def failed_items(self, attempts: int) -> dict[str, FailedItem]:
-        """Map the items that failed at least `attempts` times to their failures."""
+        """Return the items that failed at least `attempts` times."""
         sql = "select item, attempts, reason from letter where attempts >= ? order by item"
         return {row[0]: FailedItem(*row) for row in self._rows(sql, attempts)}
 
     def forget_failures(self) -> None:
-        """Delete all failures and lost batches, and close the circuit."""
+        """Delete all failures and lost batches, and end a pause."""
         if self.path.exists():
             with self._transaction() as db:
                 db.execute("delete from letter")
@@ -274,7 +276,7 @@ class Ledger:
         return int(rows[0][0]) if rows else 0
 
     def closed_reason(self) -> str | None:
-        """Return the reason and the end of a pause; None if a call may be sent now."""
+        """Return the reason and the end of a pause, or None if calls are allowed."""
         if not self.path.exists():
             return None
         with self._open() as db:
@@ -291,7 +293,6 @@ class Ledger:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run one transaction."""
         self.path.parent.mkdir(exist_ok=True)
         with self._open() as db:
             db.execute("begin immediate")
@@ -320,7 +321,6 @@ class Ledger:
 
 
 def _drop_batch(db: sqlite3.Connection, call: int) -> None:
-    """Delete the batch of a call, and its waiting keys."""
     db.execute("delete from queued where call = ?", (call,))
     db.execute("delete from batch where call = ?", (call,))
 
@@ -338,7 +338,10 @@ def _write_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
 def _check_caps(
     db: sqlite3.Connection, price: tuple[float, int], day: str, rules: JudgePolicy
 ) -> None:
-    """Raise UnavailableError if a call of at most (dollars, tokens) would pass a day's cap."""
+    """Raise UnavailableError if a call of at most `price` would exceed a cap of the day.
+
+    `price` is (dollars, tokens).
+    """
     usd, new_tokens = price
     sql = "select count(*), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) from call"
     calls, cost, tokens = db.execute(f"{sql} where day = ?", (day,)).fetchone()
@@ -359,19 +362,19 @@ def _check_caps(
 
 
 def _first_unanswered(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
-    """Return the time of the first of too many unanswered requests of this hour; None if few."""
+    """Return the time of this hour's first unanswered call, or None if only few are unanswered."""
     if not circuit.failures:
         sql = "select 1 from call where at > ? and state in ('paid', 'refused') limit 1"
         if db.execute(sql, (now - _HOUR,)).fetchone():
             return None
     sql = """select count(*), min(at) from call
         where at > ? and (state = 'failed' or (state = 'open' and at > ?))"""
-    count, first = db.execute(sql, (now - _HOUR, now - _CALL_SECONDS)).fetchone()
-    return first if count >= _HOURLY_TRIES else None
+    count, first_time = db.execute(sql, (now - _HOUR, now - _CALL_SECONDS)).fetchone()
+    return first_time if count >= _HOURLY_TRIES else None
 
 
 def _is_open(db: sqlite3.Connection, call: int | None, now: float) -> bool:
-    """Return True if a call is open, and its process has not been killed."""
+    """Return True if a call is open and recent enough for its process to be alive."""
     sql = "select 1 from call where id = ? and state = 'open' and at > ?"
     return db.execute(sql, (call, now - _CALL_SECONDS)).fetchone() is not None
 

@@ -63,7 +63,7 @@ def test_a_server_gets_the_event_and_answers(
     assert ask(tmp_path, b"x" * 300_000) == b"learned"
     server.close()
     (request,) = answers.requests
-    assert request.words == ["Stop", "--vault", str(tmp_path)]
+    assert request.arguments == ["Stop", "--vault", str(tmp_path)]
     assert (len(request.payload), request.process) == (300_000, str(os.getpid()))
     assert request.environment["CLAUDE_CODE_ENTRYPOINT"] == "cli"
 

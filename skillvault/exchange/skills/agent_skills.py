@@ -1,7 +1,7 @@
 """Read and write skill folders of the Agent Skills specification: a SKILL.md and its files.
 
 In the vault a file keeps every byte except reserved keys. A key that is not in the specification,
-or that only the vault may set, moves to `metadata` with a prefix of its origin, such as
+or that only the vault may set, moves to `metadata` with a prefix for its origin, such as
 `agent-skills.`. A nested value, and a key or text with `---`, becomes JSON text. The author's front
 matter is stored whole if these keys are not enough to restore it.
 """
@@ -46,7 +46,7 @@ _ESCAPED_DELIMITER = "\\u002d" * len(_DELIMITER)
 
 
 class SkillFolder(Struct, frozen=True):
-    """A skill, and its files by their path in its folder, SKILL.md included."""
+    """A skill, and its files by their path in its folder, including SKILL.md."""
 
     skill: Skill
     files: Mapping[str, bytes]
@@ -55,9 +55,9 @@ class SkillFolder(Struct, frozen=True):
 def read_skill(
     files: Mapping[str, bytes], folder: str, origin: str = ORIGIN
 ) -> SkillFolder | Problem:
-    """Convert a skill to a proposal of the vault, or return the problem that prevents this.
+    """Convert a skill to a proposal for the vault, or return the problem that prevents this.
 
-    `files` holds the skill's files by path. The name of the `folder` is the default name of the
+    `files` has the skill's files by path. The name of the `folder` is the default name of the
     skill. Keys that the vault does not read are stored under `origin`, one of `ORIGINS`.
     """
     source = next((path for path in (FILE, "skill.md") if path in files), None)
@@ -87,7 +87,7 @@ def is_pointer(content: bytes) -> bool:
 
 
 def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
-    """Return an author's file with front matter of the vault, from which it can be restored."""
+    """Return an author's file with the vault's front matter, from which it can be restored."""
     new_content = front_matter.with_mapping(content, vault_meta)
     if write_skill({FILE: new_content})[FILE] == content:
         return new_content
@@ -102,15 +102,15 @@ def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
 
 
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Convert a skill of the vault to the files of its author, with stored keys restored.
+    """Convert a skill of the vault to its author's files, with stored keys restored.
 
-    BadInputError if the files are not a skill.
+    Raises BadInputError if the files are not a skill.
     """
     return _replace_author_meta(files, read_author_meta(files))
 
 
 def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
-    """Convert a skill of a vault to its author's files, with its exported name and description.
+    """Convert a skill of a vault to its author's files, with the exported name and description.
 
     If the author's front matter is not valid YAML, the files are valid ones instead.
     """
@@ -128,9 +128,9 @@ def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
 
 
 def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
-    """Convert a skill of a vault to valid files, with its exported name and description.
+    """Convert a skill of a vault to valid files, with the exported name and description.
 
-    Keys of its author that are not in the specification stay in `metadata`. Raise BadInputError if
+    The author's keys that are not in the specification stay in `metadata`. Raises BadInputError if
     the files are not a skill.
     """
     files = skill.files
@@ -159,14 +159,14 @@ def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
 
 
 def _needs_flow(value: Any) -> bool:
-    """Return True if only flow style can express a value, such as `[]`."""
+    """Return True if a value such as `[]` can only be written in flow style."""
     return not strict_yaml.is_block(strict_yaml.dump({"value": value}))
 
 
 def _replace_author_meta(
     files: Mapping[str, bytes], author_meta: Mapping[str, Any]
 ) -> dict[str, bytes]:
-    """Replace the front matter by the author's, with later changes of single keys."""
+    """Replace the front matter with the author's, including later changes of single keys."""
     content = front_matter.text_of(files[FILE]).encode()
     meta, _ = front_matter.read_foreign(content.decode())
     published = _metadata_of(meta).get(_PUBLISHED_KEY)
@@ -211,14 +211,14 @@ def _replace_front_matter(
 
 
 def as_text(value: Any) -> str:
-    """Encode a value as one text of `metadata`: a plain text unchanged, other values as JSON."""
+    """Encode a value as a text for `metadata`. Plain text is unchanged, other values are JSON."""
     if isinstance(value, str) and not _is_json(value) and _DELIMITER not in value:
         return value
     return json.dumps(value, ensure_ascii=False).replace(_DELIMITER, _ESCAPED_DELIMITER)
 
 
 def from_text(text: Any) -> Any:
-    """Decode a text of `metadata`; the inverse of `as_text`."""
+    """Decode a text that `as_text` encoded."""
     return json.loads(text) if isinstance(text, str) and _is_json(text) else text
 
 
@@ -226,7 +226,7 @@ def from_text(text: Any) -> Any:
 
 
 def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
-    """Turn the name of a skill into a folder name; BadInputError if that is not possible."""
+    """Return a folder name for a skill. Raise BadInputError if its name gives none."""
     if name := slug_of(str(meta.get("name") or folder)):
         return name
     raise BadInputError(
@@ -243,7 +243,7 @@ def slug_of(name: str) -> str:
 
 
 def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
-    """Convert an author's front matter to that of a proposal in the vault."""
+    """Convert an author's front matter to the front matter of a proposal."""
     top_values, stored_texts = _split_keys(meta, name, origin)
     metadata = _import_metadata(meta, origin)
     status = {"status": "proposed", "origin": "installed"}
@@ -256,7 +256,7 @@ def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, A
 def _split_keys(
     meta: Mapping[str, Any], name: str, origin: str = ORIGIN
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Split an author's keys into top-level values and texts to store in `metadata`."""
+    """Split an author's keys into top-level values, and texts to store in `metadata`."""
     top_values, stored_texts = dict[str, Any](), dict[str, str]()
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
@@ -271,7 +271,7 @@ def _split_keys(
 
 
 def _vault_values(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Return values for the vault's keys of `metadata`, from top-level keys of other tools."""
+    """Return values for the vault's keys in `metadata`, from top-level keys of other tools."""
     return {
         vault_key: _vault_text(vault_key, meta[key])
         for key, vault_key in _VAULT_KEYS.items()
@@ -293,7 +293,7 @@ def _fit_value(key: str, value: Any) -> Any:
 
 
 def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """Convert a skill's `metadata` to the vault's form."""
+    """Convert an author's `metadata` to the vault's."""
     metadata: dict[str, Any] = {**_double_values(meta, origin)}
     for key, value in _metadata_of(meta).items():
         if key in _WORD_LIST_KEYS and isinstance(value, list):
@@ -307,7 +307,6 @@ def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def _double_values(meta: Mapping[str, Any], origin: str = ORIGIN) -> dict[str, str]:
-    """Return the values in `metadata` of keys that the author also wrote at the top."""
     keys = {vault_key for key, vault_key in _VAULT_KEYS.items() if key in meta}
     return {
         _inner_key(origin, key): as_text(value)
@@ -329,7 +328,7 @@ def _vault_text(key: str, value: Any) -> str:
 
 
 def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata of a skill; a value that is not a mapping gets the key `metadata`."""
+    """Return the metadata of a skill. Anything but a mapping gets the key `metadata`."""
     metadata = meta.get("metadata")
     if metadata is None:
         return {}
@@ -337,7 +336,6 @@ def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_readable(key: str, value: Any) -> bool:
-    """Return True if the vault may read this value of another tool."""
     text = f"{key} {value}"
     if key in _RESERVED_KEYS or _original_key(key) or _is_nested(value) or _DELIMITER in text:
         return False
@@ -351,7 +349,6 @@ def _is_readable(key: str, value: Any) -> bool:
 
 
 def _join_words(value: Any) -> str:
-    """Join a list of words with spaces, as the vault stores it."""
     words = value if isinstance(value, list) else str(value).replace(",", " ").split()
     return " ".join("-".join(str(word).split()) for word in words)
 
@@ -390,7 +387,7 @@ def _build_skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
 def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Move the keys that are stored in `metadata` back to their places.
 
-    If the file has a newer value for such a key, the newer value wins.
+    If the file has a newer value for such a key, the newer value is used.
     """
     stored_metadata = _metadata_of(meta)
     metadata = {key: value for key, value in stored_metadata.items() if not _original_key(key)}
@@ -414,16 +411,16 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_short_form(value: Any, key: str, text: str) -> bool:
-    """Return True if the vault or an export made a valid value from the stored value."""
+    """Return True if a value is the stored text, made valid by the vault or an export."""
     author_value = from_text(text)
     if key != "description" or not isinstance(author_value, str):
         return bool(value == _fit_value(key, author_value))
-    words = " ".join(str(value).split()).rstrip("…. ")
-    return " ".join(author_value.replace(_DELIMITER, "—").split()).startswith(words)
+    short_text = " ".join(str(value).split()).rstrip("…. ")
+    return " ".join(author_value.replace(_DELIMITER, "—").split()).startswith(short_text)
 
 
 def _original_key(key: str) -> str | None:
-    """Return the original name of a key stored under an origin; None for another key."""
+    """Return the original name of a key that is stored under an origin, else None."""
     origin, dot, name = key.partition(".")
     if not dot or origin not in ORIGINS:
         return None
@@ -445,7 +442,6 @@ def _is_json(text: str) -> bool:
 
 
 def _is_nested(text: Any) -> bool:
-    """Return True if a text of `metadata` encodes a list or a mapping."""
     return isinstance(text, str) and text[:1] in ("[", "{") and _is_json(text)
 
 

@@ -1,7 +1,7 @@
-"""Read the rules and skills of instruction files, such as AGENTS.md, and of guides for people.
+"""Read the rules and skills in instruction files, such as AGENTS.md, and in guides for people.
 
-Each section of level 2 is rules, or else a skill. The part of a page that skillvault exported
-(`rule_files`) is read too.
+Each section of level 2 is either rules or a skill. The part of a page that skillvault exported
+(`rule_files`) is read, too.
 """
 
 import re
@@ -35,14 +35,14 @@ def has_sections(tree: SourceTree) -> bool:
 
 
 def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
-    """Yield the rules and skills of the instruction files of a tree."""
+    """Yield the rules and skills in the instruction files of a tree."""
     return _read_pages(tree, documents.is_instruction_file)
 
 
 def read_documents(tree: SourceTree, _folder: str, *, judged: bool = False) -> Iterator[TreeEntry]:
-    """Yield the rules and how-tos of the documents of a tree, or of its one file.
+    """Yield the rules and how-tos in the documents of a tree, or in its only file.
 
-    With `judged`, sections that are neither by structure are undecided.
+    With `judged`, sections that are neither by structure are left to a judge.
     """
     is_single = len(tree.sizes) == 1
     return _read_pages(tree, lambda path: is_single or documents.is_document(path), judged=judged)
@@ -66,7 +66,7 @@ def _read_pages(
 
 
 class _Section(NamedTuple):
-    """A section of a page: a name, when to use it, its text."""
+    """A section of a page that becomes a skill, with its name and when to use it."""
 
     name: str
     description: str
@@ -74,8 +74,8 @@ class _Section(NamedTuple):
 
 
 def _read_page(tree: SourceTree, path: str, text: str, *, judged: bool) -> Iterator[TreeEntry]:
-    has_front = front_matter.has_front_matter(text)
-    meta, text = front_matter.read_foreign(text) if has_front else ({}, text)
+    has_front_matter = front_matter.has_front_matter(text)
+    meta, text = front_matter.read_foreign(text) if has_front_matter else ({}, text)
     if mark := _SKILL_MARK.match(text):  # a file of an export
         globs = {
             f"agents-md.{key}": str(meta[key]) for key in ("globs", "applyTo") if meta.get(key)
@@ -105,16 +105,16 @@ def _read_page(tree: SourceTree, path: str, text: str, *, judged: bool) -> Itera
     yield from rules[:_MAX_RULES]
     if (surplus := len(rules) - _MAX_RULES) > 0:
         yield SkippedFile(path, f"{surplus} more rules; a page gives {_MAX_RULES}, so split it")
-    stored = {f"agents-md.{key}": agent_skills.as_text(value) for key, value in meta.items()}
-    yield from _convert_sections(path, skills, {"agents-md.file": path, **stored})
+    stored_values = {f"agents-md.{key}": agent_skills.as_text(value) for key, value in meta.items()}
+    yield from _convert_sections(path, skills, {"agents-md.file": path, **stored_values})
 
 
 def _read_section(
     path: str, section: documents.DocumentSection, purpose: str, *, judged: bool
 ) -> Iterator[DocumentRule | SkippedFile | _Section]:
-    """Yield the rules of a section, or the section itself, or the reason against both."""
+    """Yield the rules of a section, or the section as a skill, or the reason to skip it."""
     title = section.title or purpose or "Project notes"
-    place = f"{path}#{slug_of(title) or 'section'}"
+    section_path = f"{path}#{slug_of(title) or 'section'}"
     rules = documents.find_rules(section) if section.kind == "rules" else []
     about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
     if rules:
@@ -122,11 +122,11 @@ def _read_section(
     elif section.kind == "notes" and judged and len(section.text) <= _MAX_PASSAGE:
         yield DocumentRule(path, section.text.strip(), about, is_undecided=True)
     elif section.kind == "boilerplate":
-        yield SkippedFile(place, "boilerplate")
+        yield SkippedFile(section_path, "boilerplate")
     elif section.kind in ("empty", "rules"):
-        yield SkippedFile(place, _NO_STATEMENT)
+        yield SkippedFile(section_path, _NO_STATEMENT)
     elif section.kind == "notes" and not documents.is_instruction_file(path):
-        yield SkippedFile(place, "neither rules nor steps")
+        yield SkippedFile(section_path, "neither rules nor steps")
     else:
         first_statement = next(iter(markdown.statements(section.text)), "")
         parts = (f"Use for {title}.", purpose if purpose != title else "", first_statement)
@@ -142,25 +142,25 @@ def _read_export(tree: SourceTree, path: str, block: str) -> Iterator[TreeEntry]
     pages = (host.page for host in rule_files.HOSTS.values() if path.endswith(host.page))
     base = path.removesuffix(next(pages, path.rpartition("/")[2]))
     for line in _SKILL_LINE.finditer(lines):
-        place = base + line["path"]
-        if place not in tree.sizes:
+        skill_path = base + line["path"]
+        if skill_path not in tree.sizes:
             yield SkippedFile(f"{path}#{line['name']}", f"only points to {line['path']}")
-        elif place.endswith(f"/{FILE}"):
-            folder = place.removesuffix(FILE)
+        elif skill_path.endswith(f"/{FILE}"):
+            folder = skill_path.removesuffix(FILE)
             files = tree.read([name for name in tree.sizes if name.startswith(folder)])
             files = {name.removeprefix(folder): data for name, data in files.items()}
             skill = agent_skills.read_skill(files, line["name"])
-            yield folders.tree_skill(skill, folder.rstrip("/"), files, page=place)
+            yield folders.tree_skill(skill, folder.rstrip("/"), files, page=skill_path)
 
 
 def _convert_sections(
     path: str, sections: Iterable[_Section], metadata: Mapping[str, str]
 ) -> Iterator[TreeSkill | Problem]:
-    """Convert the sections of a file to skills; the second `testing` becomes `testing-2`."""
+    """Convert sections of a file to skills. A second skill `testing` becomes `testing-2`."""
     names: set[str] = set()
     for section in sections:
-        ends = (f"-{number}" if number > 1 else "" for number in range(1, len(names) + 2))
-        name = next(name for end in ends if (name := section.name + end) not in names)
+        suffixes = (f"-{number}" if number > 1 else "" for number in range(1, len(names) + 2))
+        name = next(name for suffix in suffixes if (name := section.name + suffix) not in names)
         names.add(name)
         front = {"name": section.name, "description": section.description, "metadata": metadata}
         content = front_matter.compose({k: v for k, v in front.items() if v}, section.text).encode()

@@ -1,6 +1,7 @@
-"""Read reflections of claudefi: flat files without front matter, named by kind and domain.
+"""Read reflections of claudefi, which are flat files without front matter.
 
-There is no writer, because claudefi reads no skills of others.
+Their names have the kind and the domain. There is no writer, because claudefi does not read skills
+of others.
 """
 
 import re
@@ -30,7 +31,7 @@ _MAX_DESCRIPTION = 300
 
 
 def has_reflections(tree: SourceTree) -> bool:
-    """Return True if a tree has reflections."""
+    """Return True if a tree has reflections of claudefi."""
     return any(_TITLE.match(content) for content in _read_pages(tree).values())
 
 
@@ -48,7 +49,6 @@ def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Pro
 
 
 def _read_pages(tree: SourceTree) -> dict[str, bytes]:
-    """Read the files that are named like reflections, without retired files."""
     return read_pages(tree, lambda path: bool(_PATH.fullmatch(path)) and not _ARCHIVE.search(path))
 
 

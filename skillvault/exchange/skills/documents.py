@@ -1,6 +1,6 @@
 """Find the rules and how-tos in instruction files (AGENTS.md) and guides (CONTRIBUTING.md).
 
-A file is recognized by its path. A list of what to do or not is rules; steps or commands are a
+A file is recognized by its path. A list of what to do or not is rules. Steps or commands are a
 how-to.
 """
 
@@ -79,7 +79,7 @@ SectionKind = Literal["rules", "how-to", "notes", "boilerplate", "empty"]
 
 
 class DocumentSection(NamedTuple):
-    """A section of a document; structure alone decides its kind."""
+    """A section of a document. Its structure decides its kind."""
 
     title: str
     text: str
@@ -92,12 +92,12 @@ def is_instruction_file(path: str) -> bool:
 
 
 def is_document(path: str) -> bool:
-    """Return True for a file that holds rules and how-tos, for agents or for people."""
+    """Return True for a file with rules and how-tos, for agents or for people."""
     return is_instruction_file(path) or _GUIDE.search(path) is not None
 
 
 def clean_text(text: str) -> str:
-    """Return a text without comments, the block of skillvault and stock sentences."""
+    """Return a text without comments, the block of skillvault, and stock sentences."""
     return _STOCK_SENTENCE.sub("", _remove_comments(managed_block.without_block(text)))
 
 
@@ -117,7 +117,7 @@ def _remove_comments(text: str) -> str:
 
 
 def find_pointer(text: str) -> str | None:
-    """Return the line of a page that only points to another one; None for any other page."""
+    """Return the first line of a page that only points to other files, or None."""
     lines = [line.strip("-*> \t") for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
     return lines[0] if lines and all(map(_POINTER.fullmatch, lines)) else None
@@ -131,7 +131,7 @@ def split_sections(text: str) -> Iterator[DocumentSection]:
 
 
 def find_rules(section: DocumentSection) -> list[str]:
-    """Return the rules of a section: each item of a list, each sentence that states one.
+    """Return the rules of a section: each item of a list, and each sentence that states one.
 
     A title such as "Don't" is put before each rule.
     """
@@ -165,7 +165,6 @@ def _kind_of(title: str, text: str) -> SectionKind:
 
 
 def _blocks_of(text: str) -> list[str]:
-    """Return the blocks of a section without its headings."""
     return [block for block in markdown.blocks(text) if not block.lstrip().startswith("#")]
 
 

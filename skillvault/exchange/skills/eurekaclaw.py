@@ -1,7 +1,7 @@
 """Read and write skills of EurekaClaw: folders or flat files with its own keys and counters.
 
-EurekaClaw rewrites its files whenever it loads or uses them. skillvault manages the text of a file;
-of two counters the larger one is kept.
+EurekaClaw rewrites its files whenever it loads or uses them. skillvault manages the text of a file,
+and keeps the larger of two counters.
 """
 
 import re
@@ -41,7 +41,7 @@ _DEFAULT_CONFIDENCE = 0.8
 
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
-    """Return True for EurekaClaw's keys or memories, or only flat files with front matter."""
+    """Return True for EurekaClaw's keys or memories, or for flat files with front matter."""
     memories = folders.read_pages(tree, lambda path: bool(_MEMORY.search(path)))
     if any(map(_CATEGORY.search, memories.values())):
         return True
@@ -60,7 +60,7 @@ def _has_front_matter(content: bytes) -> bool:
 
 
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
-    """Yield every skill of a tree, of its folders and of flat files, and the facts of memories."""
+    """Yield every skill in folders and flat files of a tree, and the facts in memories."""
     for skill in folders.read_folders(tree, folder, NAME, _add_description):
         if isinstance(skill, TreeSkill):
             # New counts make no new version.
@@ -82,7 +82,7 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
 
 
 def _read_memory(path: str, folder: str, content: bytes) -> MemoryFact | Problem:
-    """Read a memory of a session: its title and text are a fact of its domain."""
+    """Read a memory of a session, whose title and text become a fact of its domain."""
     try:
         meta, body = front_matter.read_foreign(front_matter.text_of(content))
         confidence = float(meta.get("confidence", _DEFAULT_CONFIDENCE))
@@ -116,7 +116,7 @@ def _add_description(content: bytes) -> bytes:
 
 
 def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
-    """Write the skills with counts of their uses; without a budget, write all skills."""
+    """Write skills with the counts of their uses. Without a budget, write all skills."""
     skills, left_out = folders.select_fitting(skills, budget, folders.listing_size)
     return folders.write_folders(
         skills, ROOT, _write_counters, left_out=left_out, part=MANAGED_PART
@@ -147,13 +147,11 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
 
 
 def _word_list(author_meta: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
-    """Return a list of words from the top of the front matter, else from `metadata`."""
-    words = author_meta.get(key, metadata.get(_LISTS[key], []))
-    return [str(word) for word in (words if isinstance(words, list) else str(words).split())]
+    value = author_meta.get(key, metadata.get(_LISTS[key], []))
+    return [str(word) for word in (value if isinstance(value, list) else str(value).split())]
 
 
 def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, Any]:
-    """Return the number of uses, and the success rate if there is one."""
     if skill.uses is None:
         return {"usage_count": author_meta.get("usage_count", 0)}
     rate = skill.uses.success_rate
@@ -165,7 +163,7 @@ def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str,
 
 
 def _text_part(path: str, content: bytes) -> bytes:
-    """Return a canonical form of a skill's text without counters; other files stay as they are."""
+    """Return a canonical form of a skill's text without counters, or another file unchanged."""
     front = _read_front(path, content)
     if front is None:
         return content
@@ -174,7 +172,7 @@ def _text_part(path: str, content: bytes) -> bytes:
 
 
 def _choose_file(path: str, disk_file: bytes | None, export: bytes | None) -> bytes | None:
-    """Return the exported file, or the existing one if it has equal text and higher counters."""
+    """Return the exported file, or the one on disk if only its counters are higher."""
     if (
         disk_file is None
         or export is None

@@ -1,4 +1,4 @@
-"""Read and write folders of skills for all formats, and keep to a host's budget of characters."""
+"""Read and write folders of skills for all formats, within a host's budget of characters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -22,7 +22,7 @@ _SHORT_LENGTHS = (600, 400, 300, 250, 200, 150, 100)
 class TreeSkill(Struct, frozen=True):
     """A skill of a tree, converted for a vault, with its path in the tree.
 
-    `published` holds its files in the tree; if these files change, there is a new version.
+    `published` has its files in the tree. If these files change, there is a new version.
     """
 
     path: str
@@ -31,9 +31,9 @@ class TreeSkill(Struct, frozen=True):
 
 
 class DocumentRule(Struct, frozen=True):
-    """A rule in a document of a tree: `page` is the path, `about` the title of its section.
+    """A rule in a document of a tree, with the path of the `page` and the title of its section.
 
-    `is_undecided`: the text is a passage, and a judge is to say if it states rules.
+    If it `is_undecided`, the text is a passage, and a judge must say if it states rules.
     """
 
     page: str
@@ -43,7 +43,7 @@ class DocumentRule(Struct, frozen=True):
 
 
 class MemoryFact(Struct, frozen=True):
-    """A fact in a page of another program's memory; `confidence` is from 0 to 1."""
+    """A fact in a page of another program's memory. `confidence` is from 0 to 1."""
 
     page: str
     text: str
@@ -62,7 +62,7 @@ Cost = Callable[[OutgoingSkill], int]
 def read_folders(
     tree: SourceTree, folder: str, origin: str, adapt: Callable[[bytes], bytes] | None = None
 ) -> Iterator[TreeEntry]:
-    """Yield every skill of a tree; `folder` is the name of the tree.
+    """Yield every skill of a tree. `folder` is the name of the tree.
 
     `adapt` changes the SKILL.md before it is read.
     """
@@ -89,14 +89,14 @@ def read_folders(
 def tree_skill(
     skill: SkillFolder | Problem, path: str, published: Mapping[str, bytes], *, page: str = ""
 ) -> TreeSkill | Problem:
-    """Add the path of a skill in a tree; a problem gets the path of the page that has the skill."""
+    """Add the path in a tree to a skill. A problem gets the path of the skill's page."""
     if isinstance(skill, Problem):
         return Problem(page or path, skill.key, skill.code, skill.message)
     return TreeSkill(path, skill, published)
 
 
 def read_page(tree: SourceTree, path: str) -> bytes:
-    """Read one page; BadInputError if it is too large."""
+    """Read a page. Raise BadInputError if it is too large."""
     if tree.sizes[path] > _MAX_PAGE:
         message = f"more than {_MAX_PAGE // 1024} KiB; split the page"
         raise BadInputError(message, code="too-large")
@@ -104,7 +104,7 @@ def read_page(tree: SourceTree, path: str) -> bytes:
 
 
 def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
-    """Read the pages whose path fits, by path, without pages that are too large."""
+    """Read the pages whose paths fit, by path. Pages that are too large are left out."""
     return dict(tree.read([p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]))
 
 
@@ -125,7 +125,7 @@ def write_folders(
     left_out: Sequence[OmittedSkill],
     part: ExportedPart = WHOLE_FILE,
 ) -> Export:
-    """Write the skills as folders below `root`; report skills that cannot be written."""
+    """Write skills as folders below `root`, and report the skills that cannot be written."""
     units: dict[str, Mapping[str, bytes]] = {}
     omitted_skills: list[OmittedSkill] = []
     for skill in skills:
@@ -158,7 +158,7 @@ def export_folders(
 def fit_descriptions(
     skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost
 ) -> tuple[list[OutgoingSkill], list[OmittedSkill], int | None]:
-    """Return the skills that fit with short descriptions, the others, and the length of the cut."""
+    """Return (skills that fit with short descriptions, other skills, length of descriptions)."""
     length = _description_limit(skills, budget, cost)
     short_skills = skills if length is None else _cut_descriptions(skills, length)
     return *select_fitting(short_skills, budget, cost), length
@@ -186,16 +186,16 @@ def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[Outg
 
 
 def listing_size(skill: OutgoingSkill) -> int:
-    """Return the characters of a skill's name and description."""
+    """Return the number of characters in a skill's name and description."""
     return len(skill.name) + len(skill.description)
 
 
 def select_fitting(
     skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost
 ) -> tuple[list[OutgoingSkill], list[OmittedSkill]]:
-    """Return the skills that fit a budget of characters, in order, and the others.
+    """Return (skills that fit a budget of characters, other skills), in order.
 
-    A skill that does not fit leaves its space to smaller skills after it.
+    If a skill does not fit, a smaller skill after it still may.
     """
     if budget is None:
         return [*skills], []

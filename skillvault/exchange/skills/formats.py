@@ -1,7 +1,7 @@
-"""List the skill formats of other programs; add a format to `SKILL_FORMATS`.
+"""List the skill formats of other programs. Add a format to `SKILL_FORMATS`.
 
-Claude Code, Codex and OpenClaw read plain folders with a few keys of their own; the other formats
-have a module each.
+Claude Code, Codex and OpenClaw read plain folders with a few keys of their own. Each other format
+has its own module.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ SkillWriter = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
 
 class SkillFormat(NamedTuple):
-    """A reader and a writer for the skills of one program, None if not supported.
+    """A reader and a writer for the skills of one program, or None if not supported.
 
     `recognises` returns True for a tree of that program.
     """
@@ -66,7 +66,7 @@ _write_claude_skills = partial(
 
 
 def _write_plugin(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
-    """Write the skills as the only plugin of a marketplace for Claude Code.
+    """Write skills as the only plugin of a marketplace for Claude Code.
 
     The version has a digest of the skills, so that the host sees that they changed.
     """
@@ -150,6 +150,6 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
 
 
 def format_of(tree: SourceTree) -> str | None:
-    """Find the format of a tree of files; None if no format recognises the tree."""
+    """Return the first format that recognises a tree of files, or None."""
     names = (name for name, format_ in SKILL_FORMATS.items() if format_.recognises(tree))
     return next(names, None)

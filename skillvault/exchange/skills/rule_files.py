@@ -1,7 +1,7 @@
 """Write rules and skills as the rule files of hosts, such as AGENTS.md or .cursor/rules.
 
-Each session of a host reads a page with the rules, and each skill has a file. If a person may write
-in the page too, the part of skillvault is between two marks, and the page lists the paths of the
+Each session of a host reads a page with the rules, and each skill has a file. If a person may also
+write in the page, the part of skillvault is between two marks, and the page lists the paths of the
 skills. docs/skills.md has the table of hosts.
 """
 
@@ -28,7 +28,7 @@ _PAGE_DESCRIPTION = "Rules and facts of this project"
 
 
 class Scope(NamedTuple):
-    """The condition for reading a file: always, or for files of these globs, or as described."""
+    """The condition for reading a file: always, for files of these globs, or as described."""
 
     description: str
     globs: str = ""
@@ -61,8 +61,8 @@ class RuleHost(NamedTuple):
     """The page and the files of a host.
 
     `file` is the path of a skill's file with `{}` for its name. `front` writes the front matter of
-    a file; None for a folder with all files of the skill. `is_shared`: a person may write in the
-    page. `max_characters` limits the characters of a file.
+    a file, or is None if the host reads a folder with all files of the skill. A person may write in
+    a page that `is_shared`. `max_characters` limits the characters of a file.
     """
 
     page: str
@@ -134,7 +134,6 @@ def write_rules(
 
 
 def _frame(parts: Sequence[str]) -> str:
-    """Return the parts of a page between the marks."""
     return EXPORT.enclose("\n".join([_NOTICE, *parts]))
 
 
@@ -144,7 +143,7 @@ def _skill_line(host: RuleHost, skill: OutgoingSkill) -> str:
 
 
 def _page(host: RuleHost, rule_lines: Sequence[str], skills: Sequence[OutgoingSkill]) -> str:
-    """Return the page, or the part of it between the marks; "" if it has no content."""
+    """Return the page, or the part of it between the marks, or "" if it has no content."""
     parts = [_RULES + "".join(rule_lines)] if rule_lines else []
     if skills and host.is_shared:
         parts.append(_SKILLS + "".join(_skill_line(host, skill) for skill in skills))
@@ -159,7 +158,7 @@ def _page(host: RuleHost, rule_lines: Sequence[str], skills: Sequence[OutgoingSk
 def _write_files(
     skills: Sequence[OutgoingSkill], host: RuleHost, omitted: list[OmittedSkill]
 ) -> Iterator[tuple[str, tuple[str, Mapping[str, bytes]]]]:
-    """Yield the (place, files by path in it) of each skill by name; report the others."""
+    """Yield (name, (path, files)) for each skill, and add the others to `omitted`."""
     for skill in skills:
         path = host.file.format(skill.name)
         try:
@@ -180,8 +179,8 @@ def _file_text(skill: OutgoingSkill, host: RuleHost, front: Callable[[Scope], st
     _check_marks(f"{description}\n{body}")
     globs = author_meta.get("globs") or author_meta.get("applyTo") or ""
     globs = ",".join(map(str, globs)) if isinstance(globs, list) else str(globs)
-    words = (author_meta.get("alwaysApply"), author_meta.get("trigger"), globs)
-    is_always = not {"always_on", "**", "true"}.isdisjoint(str(word).lower() for word in words)
+    values = (author_meta.get("alwaysApply"), author_meta.get("trigger"), globs)
+    is_always = not {"always_on", "**", "true"}.isdisjoint(str(value).lower() for value in values)
     scope = Scope(description, "" if is_always else globs, is_always)
     mark = SKILL_MARK.format(skill.name)
     text = f"---\n{front(scope)}---\n\n{mark}\n{body}\n"
@@ -198,7 +197,7 @@ def _check_marks(text: str) -> None:
 
 
 def _part_of(host: RuleHost) -> ExportedPart:
-    """Return the part of a file that an export manages: between the marks if shared, else all."""
+    """Return the part of a file that an export owns: between the marks if shared, else all."""
 
     def read(path: str, content: bytes) -> bytes | None:
         return _read_block(content) if path == host.page else content
@@ -210,13 +209,13 @@ def _part_of(host: RuleHost) -> ExportedPart:
 
 
 def _read_block(content: bytes) -> bytes | None:
-    """Return the block of a page, whatever its line ends; None without a block."""
+    """Return the block of a page with LF as line end, or None if there is none."""
     _, block, _ = managed_block.split_page(front_matter.text_of(content), EXPORT)
     return "\n".join(block.splitlines()).encode() or None
 
 
 def _replace_block(content: bytes, block: bytes | None) -> bytes | None:
-    """Return a page with another block, or without one; None if nothing else is left."""
+    """Return a page with another block or without it, or None if nothing else is left."""
     page = front_matter.text_of(content)
     bom = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
     managed_block.split_page(page, EXPORT)  # refuses marks that are not one pair

@@ -1,8 +1,8 @@
 """Read and write the skills of a site: `.well-known/agent-skills/index.json` (0.2.0).
 
 A skill of one file is published as this file, a larger skill as an archive. A file is accepted only
-if its digest is in the index; an index without digests is refused. Equal skills give equal bytes:
-archives have a fixed time and are not compressed.
+if its digest is in the index. Equal skills give equal bytes, because archives have a fixed time and
+are not compressed.
 """
 
 import hashlib
@@ -48,9 +48,9 @@ class SiteSkill(Struct, frozen=True):
 
 
 def fetch_index(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInputError]]:
-    """Return the skills of a site, and the errors by key of its index.
+    """Return (skills, errors by key of the index) of a site.
 
-    Raise BadInputError if the site has no index of this version.
+    Raises BadInputError if the site has no index of this version.
     """
     url = f"{site}/{INDEX_PATH}"
     entries = _parse_entries(fetch(url), url)
@@ -65,7 +65,7 @@ def fetch_index(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, Bad
 
 
 def fetch_files(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
-    """Fetch the files of a skill, by path; BadInputError if the digest differs from the index."""
+    """Fetch the files of a skill. Raise BadInputError if the digest is not the index's."""
     content = fetch(skill.url)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if digest != skill.digest:
@@ -78,7 +78,7 @@ def fetch_files(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
 
 
 def parse_answer(content: bytes, url: str, code: str) -> Any:
-    """Parse the JSON that a server sent; BadInputError with this code for another text."""
+    """Parse the JSON that a server sent. Raise BadInputError with this code if it is not JSON."""
     try:
         return strict_json.load(content.decode("utf-8-sig"))
     except (BadInputError, UnicodeDecodeError) as error:
@@ -153,7 +153,7 @@ def write_site(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
 
 
 def _pack_skill(skill: OutgoingSkill) -> Mapping[str, bytes]:
-    """Write a skill as the one file that clients fetch; BadInputError if it is too large."""
+    """Write a skill as the one file that clients fetch. Raise BadInputError if it is too large."""
     if len(skill.files) > _MAX_FILES or sum(map(len, skill.files.values())) > _MAX_BYTES:
         reason = f"has more than {_MAX_FILES:,} files or {_MAX_BYTES // 1024**2} MiB"
         raise BadInputError(f"{reason}, which clients refuse", code="too-large")
@@ -162,7 +162,7 @@ def _pack_skill(skill: OutgoingSkill) -> Mapping[str, bytes]:
 
 
 def _zip_files(files: Mapping[str, bytes]) -> bytes:
-    """Pack files into a zip archive; equal files give equal bytes on every machine."""
+    """Pack files into a zip archive that is the same on every machine."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as zip_file:
         for path in sorted(files):

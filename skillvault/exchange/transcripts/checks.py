@@ -1,7 +1,7 @@
 """Judge the checks (tests, builds, linters) and other commands that show how a prompt ended.
 
-A command is a check if one of its parts starts like a pattern of the policy. Its exit code counts
-if it belongs to the check; after a pipe or `;` the output is read instead.
+A command is a check if one of its parts begins like a pattern of the policy. Its exit code counts
+if it belongs to the check. After a pipe or `;` the output is read instead.
 """
 
 import re
@@ -91,9 +91,9 @@ _FIX_REQUEST = re.compile(
 
 
 class Check(Struct, frozen=True):
-    """A run of a test, a build or a linter; `passed` is None if the result is unknown.
+    """A run of a test, a build or a linter. `passed` is None if the result is unknown.
 
-    The last run of a `tool` counts.
+    Of several runs of a `tool`, the last one counts.
     """
 
     tool: str
@@ -105,7 +105,7 @@ class Check(Struct, frozen=True):
 
 
 def find_tool(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
-    """Return the tool of the check in a command, and True if the exit code is the check's."""
+    """Return (tool, True if the exit code belongs to it) for the check in a command, or None."""
     expanded = _SHELL_CALL.sub(lambda shell: shell["command"], command)
     parts = _PARTS.split(_QUOTATION.sub("''", expanded))
     check: tuple[str, bool] | None = None
@@ -163,11 +163,11 @@ def _is_stopped(output: str, code: int | None) -> bool:
 
 
 def find_deciding_check(checks: Iterable[Check]) -> Check | None:
-    """Return the deciding check of the last runs of each tool: a failed run, else the last.
+    """Return the check that decides among the last runs of each tool.
 
-    A run with an unknown result replaces earlier runs, and so does a run that passed without the
-    tests that had failed. No passing run decides if the last run of a tool was cut off, or the
-    very last run could not start.
+    This is a failed run, or else the last run. A run with an unknown result replaces earlier runs,
+    and so does a run that passed without the tests that had failed. No passing run decides if the
+    last run of a tool was cut off, or the very last run could not start.
     """
     runs: dict[str, Check] = {}
     has_started = True
@@ -218,8 +218,8 @@ def _covers_failure(check: Check, failed_check: Check) -> bool:
     parts = _PARTS.split(_REDIRECTION.sub("", check.command))
     check_part = next((part for part in parts if check.tool in " ".join(part.split())), "")
     paths = _FILE_PATH.findall(check_part)
-    record = failed_check.command + failed_check.output
-    return not paths or any(path in record for path in paths)
+    failed_text = failed_check.command + failed_check.output
+    return not paths or any(path in failed_text for path in paths)
 
 
 def asks_for_failure(task: str) -> bool:
@@ -259,13 +259,13 @@ _SHELL_WORDS = frozenset({"", "done", "fi"})
 
 
 def is_read_only(command: str) -> bool:
-    """Return True if all parts of a command only look at something."""
+    """Return True if no part of a command changes anything."""
     parts = _PARTS.split(_QUOTED.sub("''", command))[::2]
     return all(part.strip() in _SHELL_WORDS or _READING_COMMAND.match(part) for part in parts)
 
 
 def judge_command(command: str, output: str, code: int | None) -> Check | None:
-    """Judge the run of a command by its exit code; None if that says nothing of the work.
+    """Judge a command by its exit code, or return None if the code does not show the result.
 
     A command that could not start or end has neither passed nor failed.
     """
@@ -279,7 +279,7 @@ def judge_command(command: str, output: str, code: int | None) -> Check | None:
 
 
 def last_failure(commands: Sequence[Check | None]) -> Check | None:
-    """Return the last command if it failed or could not run; None stands for a check."""
+    """Return the last command if it failed or could not run. A check in the list is None."""
     latest = commands[-1] if commands else None
     return latest if latest and not latest.passed else None
 

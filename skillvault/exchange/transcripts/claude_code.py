@@ -2,8 +2,8 @@
 
 A subagent's lines are among its parent's or below `<session>/subagents/`, with the prompt's id.
 Only its tool calls are read, because the parent's lines have its task and its answer. A session
-that was resumed or forked may start with a copy of another session's lines: they keep their ids and
-times, but not the session and the ids of prompts.
+that was resumed or forked may start with a copy of another session's lines. These keep their ids
+and times, but not the session and the ids of prompts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ _REFUSALS = WORDS.beginnings("refusal")
 
 
 class ClaudeCodeLines:
-    """The lines of one transcript in order; each is read once, by its id."""
+    """The lines of one transcript in order. Each is read once, by its id."""
 
     words = WORDS
 
@@ -53,13 +53,13 @@ class ClaudeCodeLines:
         self._prompt_count = 0
 
     def events_of(self, line: Mapping[str, Any]) -> Iterator[events.Event] | None:
-        """Return the events of a line; None for an unknown kind of line."""
+        """Return the events of a line, or None for an unknown kind of line."""
         kind, message = line.get("type"), line.get("message")
         self._header.note(version=line.get("version"))
         if kind == "queue-operation" and line.get("operation") == "enqueue":
             return _background_result(str(line.get("content")), _line_time(line))
-        if kind == "attachment" and (added := self._added_prompt(line)):
-            return iter((added,))
+        if kind == "attachment" and (added_prompt := self._added_prompt(line)):
+            return iter((added_prompt,))
         if kind in _IGNORED_LINES or any(line.get(key) is True for key in _HIDDEN_KEYS):
             return iter(())
         if kind not in ("user", "assistant") or not isinstance(message, Mapping):
@@ -83,7 +83,7 @@ class ClaudeCodeLines:
         return _agent_events(message, at)
 
     def _is_repeated(self, uuid: object) -> bool:
-        """Note the id of a line; return True if it was read before, as after a compaction."""
+        """Return True if a line was read before, as after a compaction, and remember its id."""
         if not isinstance(uuid, str):
             return False
         digest, count = hash(uuid), len(self._ids)
@@ -104,7 +104,6 @@ class ClaudeCodeLines:
     def _subagent_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
     ) -> Iterator[events.Event]:
-        """Yield the tool calls of a subagent and their results."""
         for event in (*_agent_events(message, at), *_tool_results(line, message, at)):
             if isinstance(event, events.ToolCall | events.ToolResult):
                 yield replace(event, by_subagent=True)
@@ -112,7 +111,6 @@ class ClaudeCodeLines:
     def _user_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
     ) -> Iterator[events.Event]:
-        """Yield the prompt in a line and the results of its tools."""
         yield from _tool_results(line, message, at)
         texts = [text for text in _texts(message) if text.strip()]
         for text in texts:
@@ -124,7 +122,7 @@ class ClaudeCodeLines:
             yield self._convert_prompt(line, text, at)
 
     def _added_prompt(self, line: Mapping[str, Any]) -> events.Prompt | None:
-        """Return the words that a person typed while the agent worked; None for other lines."""
+        """Return a prompt that a person typed while the agent worked, or None for other lines."""
         attachment = line.get("attachment")
         if not isinstance(attachment, Mapping) or attachment.get("type") not in _PROMPT_ATTACHMENTS:
             return None

@@ -1,8 +1,8 @@
 """Read the lines of a transcript of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
 
-Codex writes much twice, as an item and as an event. Only the items are read. A fork of older
-versions starts with a copy of its parent's lines, with the times of the parent or of the copying;
-the copy is left out, because the parent's file has it. Of a helper only the tool calls are read.
+Codex writes much twice, as an item and as an event, and only the items are read. In older versions
+a fork starts with a copy of its parent's lines, with the times of the parent or of the copying. The
+copy is left out, because the parent's file has it. Only the tool calls of a helper are read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ class CodexLines:
         self._prompt_count = 0
 
     def events_of(self, line: Mapping[str, Any]) -> Iterator[events.Event] | None:
-        """Return the events of a line; None for an unknown kind of line."""
+        """Return the events of a line, or None for an unknown kind of line."""
         kind, payload = line.get("type"), line.get("payload")
         if kind not in _LINES | _IGNORED_LINES or not isinstance(payload, Mapping):
             return None
@@ -77,7 +77,10 @@ class CodexLines:
         return iter(())
 
     def _open_session(self, payload: Mapping[str, Any], at: datetime | None) -> None:
-        """Note the session of a rollout; another session starts a copy, its own ends it."""
+        """Remember the session of a rollout. A copy begins with another session's line.
+
+        The copy ends with the next line of the rollout's own session.
+        """
         session = _text(payload, "id") or _text(payload, "session_id")
         if self._id not in (None, session):
             self._copied_at = at or self._begun_at
@@ -118,7 +121,7 @@ class CodexLines:
         self._header.note(cwd=payload.get("cwd"), model=payload.get("model"), branch=branch)
 
     def _note_turn(self, payload: Mapping[str, Any]) -> None:
-        """Note who started a turn, and the turn of the parent that a helper works for."""
+        """Remember who started a turn, and the parent's turn for which a helper works."""
         self._root_turn = _text(payload, "root_turn_id") or self._root_turn
         attribution = payload.get("turn_attribution")
         if not isinstance(attribution, Mapping):
@@ -170,7 +173,7 @@ class CodexLines:
     def _prompt_events(
         self, entry: Mapping[str, Any], text: str, at: datetime | None
     ) -> Iterator[events.Event]:
-        """Yield the prompt of a turn; what a person adds during the turn belongs to it."""
+        """Yield the prompt of a turn. Text that a person adds during the turn belongs to it."""
         turn = _turn_of(entry)
         message = _text(entry, "id") or turn
         self._prompt_count += 1
@@ -194,7 +197,7 @@ def _turn_of(payload: Mapping[str, Any]) -> str | None:
 
 
 def _provenance(metadata: object) -> str | None:
-    """Return the source of a message's texts, such as "user" or "harness"; None if unknown."""
+    """Return the source of a message's texts, such as "user" or "harness", or None."""
     entries = metadata.get("content_item_metadata") if isinstance(metadata, Mapping) else None
     for entry in entries if isinstance(entries, list) else ():
         provenance = entry.get("provenance") if isinstance(entry, Mapping) else None
@@ -204,7 +207,7 @@ def _provenance(metadata: object) -> str | None:
 
 
 def _parent_of(source: object) -> str | None:
-    """Return the session that spawned a helper, from anywhere in its `source`."""
+    """Return the session that spawned a helper, from any level of its `source`, or None."""
     if not isinstance(source, Mapping):
         return None
     parents = (_parent_of(value) for value in source.values())
@@ -265,7 +268,7 @@ def _convert_output(
 
 
 def _parse_mapping(value: object) -> Mapping[str, Any]:
-    """Return a mapping, also from JSON text; {} for anything else."""
+    """Return a mapping, which may be JSON text, or {} for anything else."""
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)

@@ -1,4 +1,4 @@
-"""Define the events of a transcript and its header, the same for every client."""
+"""The events of a transcript and its header, which are the same for every client."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ class Prompt(Struct, frozen=True):
     """A request of the user.
 
     `id` is the client's id of the prompt, which hooks get; a copy of the prompt may have another
-    id. `message` is the same in each copy. `attended`: a person typed it in an attended session;
-    None if the client does not say. `pasted_parts` are the parts that the client marks as pasted.
-    `is_midway`: it was typed while the agent worked on the prompt before, and belongs to that
-    prompt.
+    id. `message` is the same in each copy. `attended` is True if a person typed it in an attended
+    session, or None if the client does not say. `pasted_parts` are the parts that the client marks
+    as pasted. A prompt that `is_midway` was typed while the agent worked on the prompt before, and
+    belongs to that prompt.
     """
 
     at: datetime | None
@@ -59,10 +59,10 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """The result of the call with this id; `exit_code` is set for a command, if known.
+    """The result of the call with this id. `exit_code` is set for a command, if known.
 
     `prompt` is the id of the call's prompt, if known. A command that still runs ends in a later
-    result with the id `running_name`. `is_refused`: the user did not allow the call.
+    result with the id `running_name`. If it `is_refused`, the user did not allow the call.
     """
 
     at: datetime | None
@@ -80,10 +80,10 @@ Event = Prompt | Interruption | Remark | ToolCall | ToolResult
 
 
 class Header(Struct):
-    """The metadata of a transcript from the lines read so far; the latest value counts.
+    """The metadata of a transcript, with the latest values in the lines read so far.
 
-    `attended`: a person is at the client; False for a script, None if the client does not say.
-    `parent` is the session that started this session as a helper.
+    `attended` is True if a person is at the client, False for a script, and None if the client does
+    not say. `parent` is the session that started this session as a helper.
     """
 
     session: str | None = None
@@ -103,6 +103,6 @@ class Header(Struct):
 
 
 def message_id(text: str, position: str | int) -> str:
-    """Return an id for a prompt without an id, from its text and its time or position."""
+    """Return an id for a prompt that has none, from its text and its time or position."""
     digest = hashlib.sha256(f"{position}\n{text}".encode(errors="replace")).hexdigest()
     return f"prompt-{digest[:24]}"

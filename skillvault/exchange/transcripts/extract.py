@@ -38,9 +38,9 @@ _Value = TypeVar("_Value")
 
 
 def session_of(transcript: Transcript, domain: str, redact: _Redact) -> dict[str, Any]:
-    """Extract the session of a transcript, at most 256 KiB, with texts redacted by `redact`.
+    """Extract the session of a transcript, at most 256 KiB, with texts cleaned by `redact`.
 
-    BadInputError if nothing failed in it.
+    Raises BadInputError if nothing failed in it.
     """
     extract = _Extract(redact)
     for event in transcript:
@@ -66,8 +66,8 @@ def session_of(transcript: Transcript, domain: str, redact: _Redact) -> dict[str
         "transcript": transcript.client,
     }
     while len(json.dumps(session, ensure_ascii=False).encode(errors="replace")) > MAX_BYTES:
-        longer = max("failures", "successes", key=lambda key: len(session[key]))
-        session = {**session, longer: session[longer][: len(session[longer]) * 3 // 4]}
+        longer_key = max("failures", "successes", key=lambda key: len(session[key]))
+        session = {**session, longer_key: session[longer_key][: len(session[longer_key]) * 3 // 4]}
     return session
 
 
@@ -87,7 +87,7 @@ class _Extract:
         self._failed: OrderedDict[_CallSummary, int] = OrderedDict()  # when it failed last
 
     def call(self, call: ToolCall) -> None:
-        """Note the call of a tool."""
+        """Add a call of a tool."""
         self._number += 1
         summary = _summarize_call(call)
         store_latest(self._open, call.id, (self._number, summary), _MAX_OPEN)
@@ -95,7 +95,7 @@ class _Extract:
             self._recent.append((self._number, summary))
 
     def end(self, result: ToolResult) -> None:
-        """Note the result of a call."""
+        """Add the result of a call."""
         number, summary = self._open.pop(result.id, (0, None))
         if summary is None:
             return
@@ -133,12 +133,11 @@ class _Extract:
         )
 
     def _clean(self, text: str) -> str:
-        """Remove secrets and control characters from a text."""
         return self._redact(printable(text))
 
 
 class _CallSummary(NamedTuple):
-    """A remembered call: its tool, its command or file, (old text, new text) of an edit."""
+    """A remembered call: its tool, its command or file, and (old text, new text) of an edit."""
 
     tool: str
     command: str
@@ -146,7 +145,7 @@ class _CallSummary(NamedTuple):
 
 
 def describe_call(call: ToolCall, redact: _Redact) -> str:
-    """Describe a call in a few words; an edit by its old and new text."""
+    """Describe a call in a few words, and an edit by its old and new text."""
     return _describe_summary(_summarize_call(call), redact)
 
 
@@ -168,7 +167,7 @@ def _describe_summary(summary: _CallSummary, redact: _Redact) -> str:
 
 
 def _lemma(summary: _CallSummary, redact: _Redact) -> str:
-    """Return the tool and command of a call; for a shell only the command."""
+    """Return the tool and command of a call, or only the command of a shell."""
     command, tool = (shorten(redact(text), _MAX_LEMMA) for text in (summary.command, summary.tool))
     return command if command and summary.tool in SHELLS else f"{tool} {command}".strip()
 
@@ -186,7 +185,7 @@ def _cut_command(text: str) -> str:
 
 
 def tail_of(text: str) -> str:
-    """The last lines of a long text."""
+    """Return the last lines of a long text."""
     return text if len(text) <= _MAX_OUTPUT else text[-_MAX_OUTPUT:].partition("\n")[2]
 
 

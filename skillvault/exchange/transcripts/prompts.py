@@ -1,4 +1,4 @@
-"""Read the prompts of a transcript: what the agent did for each, and how it ended.
+"""Read the prompts of a transcript, with the work of the agent and the end of each prompt.
 
 Memory is bounded: long texts are cut. Texts are redacted before they are cut, so that no part of a
 secret is left.
@@ -42,18 +42,18 @@ _SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
 
 
 class PromptRun(Struct, kw_only=True):
-    """A prompt and the work of the agent for it.
+    """A prompt and the agent's work for it.
 
     `message` is the same in each copy of the prompt. `header` is the header of the transcript at
-    the prompt, with the model that answered. `reasoning` holds the messages before the first
-    change, `claim` the last message. `skills` are the skills that the agent read, `commits` the
-    short ids of its commits. `changes` has a few words for each call that changed something,
-    `files` the number of edits of each file. `commands` are the other commands, with None in the
-    place of a check. `next_words` is what the user typed afterwards (None for nothing), and
-    corrections typed during the work. `next_attended` is True in an attended session, False for a
-    script, None if unknown. `later_ids` are the ids of prompts that only continued the task.
-    `is_stale`: something changed after the last check. `has_untried_changes`: something changed
-    after the last check or command.
+    the prompt, with the model that answered. `reasoning` has the messages before the first change,
+    `claim` the last message. `skills` are the skills that the agent read, `commits` the short ids
+    of its commits. `changes` has a few words for each call that changed something, `files` the
+    number of edits of each file. `commands` are the other commands, with None in the place of a
+    check. `next_words` is what the user typed afterwards, or None, and corrections typed during the
+    work. `next_attended` is True in an attended session, False for a script, and None if unknown.
+    `later_ids` are the ids of prompts that only continued the task. It `is_stale` if something
+    changed after the last check, and `has_untried_changes` if something changed after the last
+    check or command.
     """
 
     id: str | None
@@ -79,7 +79,7 @@ class PromptRun(Struct, kw_only=True):
     later_ids: list[str] = field(default_factory=list)
 
     def add_words(self, text: str | None, attended: bool | None) -> None:
-        """Add words of the user after the work, or against it during the work."""
+        """Add words that the user typed after the work, or against it during the work."""
         if text:
             self.next_attended = attended and (self.next_words is None or self.next_attended)
             self.next_words = f"{self.next_words}\n{text}" if self.next_words else text
@@ -103,12 +103,12 @@ class PromptRun(Struct, kw_only=True):
 
     @property
     def is_command(self) -> bool:
-        """True if another command than a check decides how the prompt ended."""
+        """True if a command that is no check decides how the prompt ended."""
         return self.check is not None and self.check not in self.checks
 
     @property
     def reasoning(self) -> str:
-        """The messages before the first change; without a change, all but the last message."""
+        """The messages before the first change, or without a change all but the last message."""
         remarks = [r for r in self.remarks if self.has_changed or r != self.claim]
         return shorten_lines("\n".join(remarks), _MAX_REASONING)
 
@@ -122,7 +122,7 @@ class _Call(Struct, frozen=True):
 
 
 class PromptTally:
-    """Adds the events of a transcript to the record of their prompt, one at a time."""
+    """A tally that adds the events of a transcript to the records of their prompts."""
 
     def __init__(self, patterns: Sequence[str], redact: Callable[[str], str]) -> None:
         self._patterns = [re.compile(pattern) for pattern in patterns]
@@ -136,7 +136,7 @@ class PromptTally:
         return PromptRun(id=event.id, text=text, at=event.at, message=event.message)
 
     def note_event(self, event: events.Event, run: PromptRun) -> None:
-        """Add an event to the record of its prompt; a new prompt may continue the task."""
+        """Add an event to the record of its prompt. A new prompt may continue the task."""
         times = filter(None, (event.at, run.ended_at))  # a copy may have another order
         run.ended_at = max(times, default=None)
         match event:
@@ -153,12 +153,12 @@ class PromptTally:
             case events.Prompt(is_midway=True):
                 if read_reaction(event.typed_text, run.claim).is_correction:
                     run.add_words(event.typed_text, event.attended)
-            case events.Prompt(id=name):
+            case events.Prompt(id=prompt_id):
                 run.is_interrupted = False
-                run.later_ids += [name] if name else []
+                run.later_ids += [prompt_id] if prompt_id else []
 
     def read_subagent(self, path: Path) -> dict[str, list[Check]]:
-        """Read a subagent's file: prompt -> the checks that were run for it."""
+        """Read a subagent's file, and return the checks that were run for each prompt."""
         commands: dict[str, str] = {}
         checks_by_prompt: dict[str, list[Check]] = {}
         for event in Transcript(path):
@@ -213,17 +213,16 @@ class PromptTally:
             run.checks = [*run.checks, check][-_MAX_ENTRIES:]
             run.commands.append(None)
             run.is_stale = run.has_untried_changes = False
-        elif attempt := checks.judge_command(
+        elif command_run := checks.judge_command(
             call.command, extract.tail_of(result.text), result.exit_code
         ):
-            run.commands.append(self._clean_command(attempt))
+            run.commands.append(self._clean_command(command_run))
             run.has_untried_changes = False
         run.commands = run.commands[-_MAX_ENTRIES:]
         if "git commit" in call.command and not result.is_error and len(run.commits) < _MAX_ENTRIES:
             run.commits += _COMMIT_LINE.findall(result.text)[:1]
 
     def _judge_check(self, command: str, result: events.ToolResult) -> Check | None:
-        """Judge the run of a check; None for another command."""
         tool = checks.find_tool(command, self._patterns)
         if tool is None:
             return None
@@ -245,7 +244,7 @@ class PromptTally:
 
 
 class PromptReader:
-    """The prompts of one transcript, to be read once; `header` is that of the `Transcript`."""
+    """The prompts of one transcript, which can be read once, with the transcript's header."""
 
     def __init__(self, path: Path, patterns: Sequence[str], redact: Callable[[str], str]) -> None:
         """Raise BadInputError for a file that no known client wrote."""
@@ -292,9 +291,8 @@ class PromptReader:
         return run
 
     def _add_subagent_checks(self, run: PromptRun) -> PromptRun:
-        """Add the checks of subagents with their own files."""
         ids = (run.id or "", *run.later_ids)
-        new_checks = [check for name in ids for check in self._subagent_checks.pop(name, [])]
+        new_checks = [check for key in ids for check in self._subagent_checks.pop(key, [])]
         if new_checks:
             all_checks = sorted((*run.checks, *new_checks), key=lambda c: (c.at is not None, c.at))
             run.checks = all_checks[-_MAX_ENTRIES:]
@@ -302,7 +300,7 @@ class PromptReader:
 
 
 def _find_skill(call: events.ToolCall, command: str) -> str | None:
-    """Find the skill that a call reads, by the Skill tool or by its SKILL.md."""
+    """Return the skill that a call reads with the Skill tool or as a file, or None."""
     if call.tool == "Skill":
         name = call.arguments.get("skill") or call.arguments.get("command")
         return str(name).rpartition(":")[2].lstrip("/") if isinstance(name, str) else None
@@ -312,7 +310,7 @@ def _find_skill(call: events.ToolCall, command: str) -> str | None:
 
 
 def shorten_lines(text: str, size: int, *, from_start: bool = False) -> str:
-    """Cut a text to its last `size` characters, or to its first."""
+    """Cut a text to its last `size` characters, or to its first with `from_start`."""
     if len(text) <= size:
         return text
     if not from_start:

@@ -1,4 +1,4 @@
-"""Read a transcript as a stream of events, a line at a time, however long the file is."""
+"""Read a transcript as a stream of events, one line at a time, so that it may be long."""
 
 import re
 from collections import Counter
@@ -35,7 +35,7 @@ _CLIENTS: tuple[type[_Lines], ...] = (ClaudeCodeLines, CodexLines)
 
 
 class Transcript:
-    """The file of a client, to be read once; `header` is filled while events are read.
+    """A transcript, which can be read once. `header` is filled while events are read.
 
     `unread` counts the lines of unknown kinds, by type.
     """
@@ -65,7 +65,7 @@ class Transcript:
 
     @property
     def unknown_version(self) -> str:
-        """Return a sentence about the client's version if lines of unknown types were read."""
+        """A sentence about the client's version if lines of unknown types were read, or ""."""
         is_unknown = any(kind.startswith(_TYPE_PREFIX) for kind in self.unread)
         return self._lines.words.describe_unknown(self.header.version) if is_unknown else ""
 
@@ -74,7 +74,7 @@ class Transcript:
 
 
 def client_of(path: Path, start: int = 0) -> str | None:
-    """Return the client that wrote a file; None for a file that is not a transcript."""
+    """Return the client that wrote a file, or None for a file that is not a transcript."""
     client = _recognize_client(path, start)
     return client.words.client if client else None
 
@@ -90,7 +90,6 @@ def helper_files(path: Path) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=1)
 def _helpers_by_parent(folder: Path, _changed_at: int) -> Mapping[str, tuple[Path, ...]]:
-    """Return parent -> the rollouts of its helpers in a folder."""
     helpers: dict[str, tuple[Path, ...]] = {}
     for path in sorted(folder.glob("rollout-*.jsonl")):
         header = Header()
@@ -128,8 +127,8 @@ def _recognize_client(path: Path, start: int) -> type[_Lines] | None:
 
 def _line_type(line: dict[str, Any]) -> str:
     payload = line.get("payload")
-    inner = payload.get("type") if isinstance(payload, dict) else None
-    return "/".join(str(kind)[:40] for kind in (line.get("type"), inner) if kind) or "none"
+    inner_type = payload.get("type") if isinstance(payload, dict) else None
+    return "/".join(str(kind)[:40] for kind in (line.get("type"), inner_type) if kind) or "none"
 
 
 def _read_lines(
@@ -152,7 +151,7 @@ def _read_lines(
 
 
 def _parse_line(data: bytes) -> Iterator[dict[str, Any] | str]:
-    """Parse a line; skip an incomplete last line, which may still be in writing.
+    """Parse a line. Skip an incomplete last line, which the client may still be writing.
 
     If a client was killed while writing, its next line starts within the incomplete line.
     """
@@ -170,7 +169,7 @@ def _parse_line(data: bytes) -> Iterator[dict[str, Any] | str]:
 
 
 def _parse_object(data: bytes) -> dict[str, Any] | None:
-    """Parse a JSON object, in which a lone surrogate becomes U+FFFD; None for anything else."""
+    """Parse a JSON object, with U+FFFD for a lone surrogate, or return None."""
     data = data.removeprefix(_BYTE_ORDER_MARK)
     for text in (data, _repair(data)):
         try:

@@ -1,8 +1,8 @@
 """Find the subject of a prompt: the requested action, and the target, such as a file.
 
-The action comes from the requests of the task. The target comes from names in the task, else from
-the edited files. The folder, the branch and the model are common to all prompts, so they are never
-a subject.
+The action comes from the requests of the task. The target comes from names in the task, or else
+from the edited files. The folder, the branch and the model are common to all prompts, so they are
+never a subject.
 """
 
 import re
@@ -121,15 +121,15 @@ _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
 
 
 def action_of(task: str) -> str:
-    """Return the action that a task asks for, one of a few fixed words."""
+    """Return the action that a task asks for, which is one of a few fixed words."""
     text = _CODE_BLOCK.sub(" ", task)[:_MAX_OPENING]
     clauses = list(_requests(text))
     requests = [action for action in clauses if action]
-    specific = [action for action in requests if action not in _WEAK_ACTIONS]
-    if specific[:1] == ["test"] and "fix" in specific:
+    specific_actions = [action for action in requests if action not in _WEAK_ACTIONS]
+    if specific_actions[:1] == ["test"] and "fix" in specific_actions:
         return "fix"  # the test is to show the bug
-    if specific:
-        return specific[0]
+    if specific_actions:
+        return specific_actions[0]
     if clauses[:1] == ["change"]:
         return "change"
     is_question = bool(_QUESTION.match(_strip_lead(text)))
@@ -139,7 +139,7 @@ def action_of(task: str) -> str:
 
 
 def action_of_deed(deed: str) -> str:
-    """Return the action of a deed told in the past, such as `I raised the timeout`."""
+    """Return the action of a deed in the past tense, such as `I raised the timeout`."""
     verb = _PAST_VERB.match(deed)
     if verb:
         object_text = deed[verb.end() :]
@@ -214,7 +214,7 @@ _MAX_CONTINUATION = 100  # characters
 
 
 def continues_task(text: str, task: str, *, is_interrupted: bool) -> bool:
-    """Return True if a prompt continues the task of the earlier prompt and asks for no other.
+    """Return True if a prompt only continues the task of the earlier prompt.
 
     The same words again continue a task that was interrupted.
     """
@@ -308,10 +308,10 @@ _SEPARATOR = re.compile(r"[/\\]")
 def target_of(
     task: str, files: Mapping[str, int], *, error: str = "", tool: str = "", action: str = ""
 ) -> str | None:
-    """Return the thing that a prompt is about; None if nothing names it.
+    """Return the thing that a prompt is about, or None if nothing names it.
 
-    `files` counts the edits of each file, `error` is the output of a failed check, `tool` the
-    check that ran last.
+    `files` counts the edits of each file, `error` is the output of a failed check, `tool` the last
+    check.
     """
     text = _CODE_BLOCK.sub(" ", task)[:_MAX_OPENING]
     return (
@@ -347,7 +347,7 @@ def _code_name(text: str) -> str:
 
 
 def most_edited(files: Mapping[str, int], *, with_tests: bool) -> str:
-    """Return the name of the most edited file, the first of equals.
+    """Return the name of the most edited file, or of the first if several are equal.
 
     Tests and manifests count only if nothing else was edited.
     """
@@ -361,6 +361,6 @@ def most_edited(files: Mapping[str, int], *, with_tests: bool) -> str:
 
 
 def _file_name(path: str) -> str:
-    """Return the name of a file, with its folder if the name alone says little."""
+    """Return the name of a file, with its folder if the name says little."""
     *folders, name = filter(None, _SEPARATOR.split(path))
     return f"{folders[-1]}/{name}" if folders and _PLAIN_NAME.match(name) else name

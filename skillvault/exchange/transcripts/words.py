@@ -1,7 +1,7 @@
-"""List the words of the clients' formats, with the versions that used them: a table a client.
+"""List the words of the clients' formats, with the versions that used them.
 
-A use is the meaning of a word for the readers. If a use ends in "pattern", its text is a regular
-expression; otherwise texts are compared as they are.
+Each client has a table. The `use` of a word is its meaning for the readers. If a use ends in
+"pattern", its text is a regular expression; otherwise texts are compared as they are.
 """
 
 import re
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 
 class Word(NamedTuple):
-    """A word or pattern of a format; `versions` are the first and the last version seen with it."""
+    """A word or pattern of a format, with the first and the last version that has it."""
 
     use: str
     text: str
@@ -27,20 +27,20 @@ class ClientWords(Struct, frozen=True):
     words: tuple[Word, ...]
 
     def texts(self, use: str) -> frozenset[str]:
-        """Return the texts of a use."""
+        """Return the words with this use."""
         return frozenset(word.text for word in self.words if word.use == use)
 
     def beginnings(self, use: str) -> tuple[str, ...]:
-        """Return the texts of a use, for `str.startswith`."""
+        """Return the words with this use as a tuple for `str.startswith`."""
         return tuple(sorted(self.texts(use)))
 
     def pattern(self, use: str) -> re.Pattern[str]:
-        """Return the patterns of a use as one."""
+        """Return one pattern that matches any of the patterns with this use."""
         texts = "|".join(word.text for word in self.words if word.use == use)
         return re.compile(texts, re.MULTILINE | re.DOTALL)
 
     def describe_unknown(self, version: str | None) -> str:
-        """Return a sentence about a transcript with unknown words and its version."""
+        """Return a sentence about a transcript of this version with unknown words."""
         name = f"{self.title} {version}" if version else f"a version of {self.title}"
         return f"{name} writes lines that are not known here; known is {self.versions[-1]}"
 

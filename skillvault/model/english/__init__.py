@@ -25,7 +25,6 @@ _FORMS = {form: forms for forms in _GROUPS for form in forms}
 
 @lru_cache(maxsize=1)
 def _glossary() -> list[tuple[str, str]]:
-    """Return (foreign word, English word)."""
     sections = read_sections("skillvault.model.english", "glossary.txt")
     return [(word, english) for english, words in sections for word in words.split()]
 

@@ -1,7 +1,8 @@
-"""Compare texts that say the same or the opposite: two texts, or many without comparing all pairs.
+"""Compare texts that may say the same or the opposite, two or many of them.
 
-Texts with different numbers, negations, sides or names never say the same. If these are equal, the
-words are compared; a rare word counts more than a frequent word.
+Many texts are compared without comparing all pairs. Texts with different numbers, negations, sides
+or names never say the same. If these are equal, the words are compared; a rare word counts more
+than a frequent word.
 """
 
 from collections import Counter, defaultdict
@@ -29,7 +30,7 @@ def is_same(a: Form, b: Form) -> bool:
 
 
 def is_opposite(a: Form, b: Form) -> bool:
-    """Return True if one text says the opposite of the other: they differ in one flip.
+    """Return True if one text says the opposite of the other, so they differ in one flip.
 
     A flip is a negation, a side or an order; two flips undo each other. A text with another number
     or name is a different text, not an opposite. So is a text without the denied thing.
@@ -42,12 +43,11 @@ def is_opposite(a: Form, b: Form) -> bool:
 
 
 def _affirms(affirming: Form, denying: Form) -> bool:
-    """Return True if one text affirms a statement that the other denies."""
     for mark, scope in denying.scopes:
         if mark.kind == "negation":
-            denied = scope & denying.stems
-            affirmed = sum(map(weight, denied & affirming.stems))
-            return affirmed >= SAME_LIKENESS * sum(map(weight, denied))
+            denied_stems = scope & denying.stems
+            affirmed_weight = sum(map(weight, denied_stems & affirming.stems))
+            return affirmed_weight >= SAME_LIKENESS * sum(map(weight, denied_stems))
     return True
 
 
@@ -61,9 +61,9 @@ def likeness(a: Form, b: Form) -> float:
     The larger of the two remainders counts in full, the smaller by half. Negations, sides and order
     are not compared.
     """
-    stems = sum(map(weight, a.stems & b.stems))
-    shared = stems + MARK_WEIGHT * (len(a.numbers & b.numbers) + len(a.names & b.names))
-    first, second = a.weight - stems, b.weight - stems
+    stem_weight = sum(map(weight, a.stems & b.stems))
+    shared = stem_weight + MARK_WEIGHT * (len(a.numbers & b.numbers) + len(a.names & b.names))
+    first, second = a.weight - stem_weight, b.weight - stem_weight
     total = shared + max(first, second) + min(first, second) / 2
     return shared / total if total else 1.0
 
@@ -80,7 +80,7 @@ def _is_word_replaced(a: Form, b: Form) -> bool:
 
 
 def _are_spellings(x: str, y: str) -> bool:
-    """Return True for two spellings of a word: the shorter differs in its last letter at most."""
+    """Return True if two words differ at most in the last letter of the shorter word."""
     letters = max(_MIN_COMMON_LETTERS, min(len(x), len(y)) - 1)
     return x[:letters] == y[:letters]
 
@@ -100,7 +100,6 @@ def _missing_words(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
 
 
 def _differ(a: Form, b: Form) -> bool:
-    """Return True if two texts name different numbers or things."""
     return (
         a.numbers != b.numbers
         or a.names != b.names
@@ -112,14 +111,14 @@ def _differ(a: Form, b: Form) -> bool:
 
 
 def _flips(a: Form, b: Form) -> int:
-    """Count the negations, sides and orders by which one text reverses the other."""
+    """Count the negations, sides and orders in which one text reverses the other."""
     axes = _opposed_axes(a, b)
-    order = not axes and bool(_exchanged_kinds(a, b))
-    return (a.negated != b.negated) + len(axes) + order
+    has_other_order = not axes and bool(_exchanged_kinds(a, b))
+    return (a.negated != b.negated) + len(axes) + has_other_order
 
 
 def _opposed_axes(a: Form, b: Form) -> dict[str, bool]:
-    """Return the shared axes on which two texts take different sides.
+    """Return the axes on which two texts take different sides.
 
     The value of an axis is True if one text reverses the other there. A text that takes a side is a
     different text from one without a side.
@@ -134,7 +133,7 @@ def _opposed_axes(a: Form, b: Form) -> dict[str, bool]:
 
 
 def _contrary_axes(a: Form, b: Form) -> set[str]:
-    """Return the axes with a side in one text at the place of its contrary in the other."""
+    """Return the axes on which the texts take contrary sides at the same place."""
     first, second = (
         {(left, side.axis, right) for left, side, right in places if left or right}
         for places in (a.side_places - b.side_places, b.side_places - a.side_places)
@@ -150,7 +149,7 @@ def _sides_by_axis(form: Form) -> dict[tuple[str, bool], set[int]]:
 
 
 def _has_negating_prefix(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return True if a word is a word of the other text with a prefix such as `un`."""
+    """Return True if a word with a prefix such as `un` is in the other text without it."""
     return any(
         f"{prefix}{x}" in second or (x.startswith(prefix) and x[len(prefix) :] in second)
         for x in first
@@ -184,7 +183,7 @@ def _content_keys(form: Form) -> frozenset[str]:
 
 
 class FormIndex:
-    """Forms in the order in which they were added, numbered from 0."""
+    """An index of forms, numbered from 0 in the order in which they were added."""
 
     def __init__(self) -> None:
         self._forms: list[Form] = []
@@ -218,7 +217,6 @@ class FormIndex:
 
 
 def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
-    """Yield the keys of a form with their weights; one key stands for all numbers and names."""
     for stem in form.stems:
         yield (form.numbers, form.names, stem), weight(stem)
     marks = len(form.numbers) + len(form.names)
@@ -227,35 +225,34 @@ def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
 
 
 def _total_weight(form: Form) -> int:
-    """Return the weight of stems, numbers and names."""
     return form.weight + MARK_WEIGHT * (len(form.numbers) + len(form.names))
 
 
 def lookup_keys(form: Form) -> list[str]:
-    """Return lookup keys: two forms that say the same or the opposite share at least one.
+    """Return keys of which two forms that say the same or the opposite share at least one.
 
     The keys are the heaviest stems, as many as two equal forms cannot both lack. Each key includes
     the numbers and names.
     """
     marks = ",".join([*sorted(form.numbers), "|", *sorted(form.names)])
-    remainder, keys = _total_weight(form), list[str]()
-    min_weight = SAME_LIKENESS * remainder
-    amount = MARK_WEIGHT * (len(form.numbers) + len(form.names))
+    remaining_weight, keys = _total_weight(form), list[str]()
+    min_weight = SAME_LIKENESS * remaining_weight
+    mark_weight = MARK_WEIGHT * (len(form.numbers) + len(form.names))
     stems = sorted(
         ((weight(stem), stem) for stem in form.stems), key=lambda pair: (-pair[0], pair[1])
     )
-    for size, stem in [(amount, "")] * bool(amount or not stems) + stems:
-        if remainder < min_weight:
+    for key_weight, stem in [(mark_weight, "")] * bool(mark_weight or not stems) + stems:
+        if remaining_weight < min_weight:
             break
         keys.append(f"{stem} {marks}")
-        remainder -= size
+        remaining_weight -= key_weight
     return keys
 
 
 def group_same(forms: Sequence[Form]) -> list[list[int]]:
     """Group the positions of forms that say the same, directly or through others.
 
-    Each group is sorted, and the groups by their first position.
+    Each group is sorted, and the groups are sorted by their first position.
     """
     positions_by_form: dict[Form, list[int]] = defaultdict(list)
     for position, form in enumerate(forms):
@@ -264,8 +261,8 @@ def group_same(forms: Sequence[Form]) -> list[list[int]]:
     index, sets = FormIndex(), DisjointSets(len(positions))
     for number, form in enumerate(distinct_forms):
         for candidate in index.candidates(form):
-            is_joined = sets.find_set(number) == sets.find_set(candidate)
-            if not is_joined and is_same(form, distinct_forms[candidate]):
+            are_joined = sets.find_set(number) == sets.find_set(candidate)
+            if not are_joined and is_same(form, distinct_forms[candidate]):
                 sets.union(candidate, number)
         index.add_form(form)
     groups = sets.sets(range(len(positions)))

@@ -1,7 +1,7 @@
-"""The normal form of a text: its content, without the order and the inflection of words.
+"""Reduce a text to its form: its content, without the order and the inflection of words.
 
-A form has the stems, and separately the parts that make a different text alone: numbers with units,
-negations, sides of opposites, names. Texts with the same form say the same.
+A form has the stems. It also has the parts of which each alone makes a different text: numbers with
+units, negations, sides of opposites, names. Texts with the same form say the same.
 """
 
 import re
@@ -39,7 +39,7 @@ _NEGATION = Item("negation", "not")
 
 
 class Form(Struct, frozen=True, cache_hash=True):
-    """The content of a text in any order."""
+    """The content of a text, whatever the order of its words."""
 
     stems: frozenset[str]
     numbers: frozenset[str]
@@ -56,9 +56,9 @@ class Form(Struct, frozen=True, cache_hash=True):
 
 
 def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) -> Form:
-    """Return the normal form of a text without the literal values to `omit`.
+    """Return the form of a text without the literal values in `omit`.
 
-    Without `figures`, all numbers of the text are left out.
+    Without `figures`, the numbers of the text are left out, too.
     """
     omitted = {item for value in omit for item in _items(value)}
     items = [item for item in _items(text) if item not in omitted]
@@ -83,7 +83,7 @@ def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) 
 
 
 def _capitalized_stems(text: str) -> frozenset[str]:
-    """Return the stems of words with a capital inside a sentence; a title has no such words."""
+    """Return the stems of words with a capital within a sentence. A title has no such words."""
     initials = _INITIAL.findall(text)
     if sum(initial.isupper() for initial in initials) > _MIN_TITLE_SHARE * len(initials):
         return frozenset()
@@ -97,7 +97,7 @@ _CAPITALIZED_WORD = regex(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
 
 
 def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
-    """Return each mark with the other keys of its clauses."""
+    """Return each mark with the other keys in its clauses."""
     scopes: dict[Item, set[str]] = defaultdict(set)
     for clause in _clauses(items):
         keys = {item.key for item in clause if item.kind not in ("negation", "relation")}
@@ -108,9 +108,9 @@ def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
 
 
 def _places(items: Iterable[Item]) -> frozenset[tuple[str, str, str]]:
-    """Return each stem between its neighbours, "" where a clause ends.
+    """Return (left, stem, right) for each stem, with "" where a clause ends.
 
-    The head of a clause is also a neighbour of its object, whatever relation is between the two.
+    The head of a clause is also a neighbour of its object, whatever relation is between them.
     """
     words = [item for item in items if item.kind != "side"]
     neighbours = _triples([item for item in words if item.kind != "relation"])
@@ -124,7 +124,7 @@ def _triples(words: Sequence[Item]) -> list[tuple[str, str, str]]:
 
 
 def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
-    """Return each side between the neighbours of its word, "" where a clause ends."""
+    """Return (left, side, right) for each side, with "" where a clause ends."""
     words, places = [""], list[tuple[int, Side]]()
     for item in items:
         if item.side:
@@ -136,7 +136,7 @@ def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
 
 
 def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield the clauses of a sentence: items between breaks; a relation begins a new clause."""
+    """Yield the clauses of a sentence. A break ends a clause, and a relation begins one."""
     clause: list[Item] = []
     for item in items:
         if item.kind in ("break", "relation"):
@@ -199,7 +199,7 @@ _CODE = regex(r"\d|_|/|[a-z]\.[a-z]|[a-z][A-Z]")
 
 
 def _items(text: str) -> Sequence[Item]:
-    """Return the items of a text in order; the items of short texts are cached."""
+    """Return the items of a text in order. The items of short texts are cached."""
     return _cached_items(text) if len(text) <= _MAX_CACHED else tuple(_find_items(text))
 
 
@@ -242,7 +242,6 @@ def _exact_item(token: re.Match[str]) -> Item:
 
 @lru_cache(maxsize=1 << 16)
 def _word_items(word: str) -> tuple[Item, ...]:
-    """Return the items of a word, or of each part of a word with hyphens."""
     word = _POSSESSIVE.sub("", word)
     if _is_name(word):
         return (Item("name", word.lower()),)
@@ -255,14 +254,14 @@ _JOINT = regex(r"[-–./:]")
 
 
 def _is_name(word: str) -> bool:
-    low = word.lower()
-    capitals = len(word) > 1 and word.isupper() and word.isascii()
-    code = _CODE.search(word) is not None
-    return (capitals or code or low in vocabulary.NAMES) and low not in vocabulary.GENERAL
+    lower = word.lower()
+    is_upper = len(word) > 1 and word.isupper() and word.isascii()
+    is_code = _CODE.search(word) is not None
+    return (is_upper or is_code or lower in vocabulary.NAMES) and lower not in vocabulary.GENERAL
 
 
 def _part_items(word: str) -> Iterator[Item]:
-    """Return the negation, relation, sides and stem of a part of a word."""
+    """Yield the negation, relation, sides and stem of a part of a word."""
     if word in vocabulary.NEGATIONS:
         yield _NEGATION
         return
@@ -282,7 +281,6 @@ _SILENT_WORDS = vocabulary.SILENT | vocabulary.RELATIONS | vocabulary.PARTICLES
 
 
 def _sides(word: str) -> tuple[Side, ...]:
-    """Return the sides that a word takes, in any of its inflections."""
     if word in vocabulary.SILENT - vocabulary.PARTICLES:
         return ()
     opposites = _opposites().get(stem(word), ())
@@ -296,21 +294,24 @@ def _opposites() -> dict[str, tuple[Side, ...]]:
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return the part that a word in lower case shares with its other forms: `retries` -> retri."""
+    """Return the part that a word shares with its other forms, such as `retri` for `retries`.
+
+    The word must be in lower case.
+    """
     # One stemmer for each call: it keeps the word that it works on, and threads would share it.
     stemmed: str = Stemmer("english", 0).stemWord(base_form(word))
     return stemmed
 
 
-def _unspaced_items(run: str) -> Iterator[Item]:
-    """Return the negations, sides and character bigrams of a text without spaces."""
-    for _ in vocabulary.UNSPACED_NEGATION.findall(run):
+def _unspaced_items(text: str) -> Iterator[Item]:
+    """Yield the negations, sides and character bigrams of a text without spaces."""
+    for _ in vocabulary.UNSPACED_NEGATION.findall(text):
         yield _NEGATION
-    run = vocabulary.UNSPACED_NEGATION.sub(" ", run)
+    text = vocabulary.UNSPACED_NEGATION.sub(" ", text)
     for phrase, side in vocabulary.UNSPACED_SIDES.items():
-        if phrase in run:
+        if phrase in text:
             yield _side_item(side)
-            run = run.replace(phrase, " ")
-    for part in vocabulary.UNSPACED_SILENT.sub(" ", run).split():
+            text = text.replace(phrase, " ")
+    for part in vocabulary.UNSPACED_SILENT.sub(" ", text).split():
         pairs = [part[i : i + 2] for i in range(len(part) - 1)]
         yield from (Item("stem", pair) for pair in pairs or [part])

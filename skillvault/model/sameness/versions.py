@@ -1,7 +1,7 @@
-"""Versions of a statement: texts that differ in the value of one slot, such as a port or an owner.
+"""Recognize versions of a statement: texts that differ in one value, such as a port or an owner.
 
-Statements about other subjects or slots, about single events, and about one of several values are
-not versions. In doubt the answer is no.
+The place of the value is called a slot. Statements about other subjects or slots, about single
+events, and about one of several values are not versions. In doubt the answer is no.
 """
 
 import re
@@ -85,7 +85,7 @@ class _ValueSpan(NamedTuple):
 
     @property
     def tail(self) -> Sequence[_Token]:
-        """The tokens behind the value, up to the end of its phrase."""
+        """The tokens after the value, up to the end of its phrase."""
         if self.value[-1].ends_phrase:
             return ()
         return self.tokens[self.end :]
@@ -97,12 +97,12 @@ class _ValueSpan(NamedTuple):
 
 
 def is_copy(text: str, other_text: str) -> bool:
-    """Return True if two texts differ at most in case, white space and the final stop."""
+    """Return True if two texts differ at most in case, white space and the final full stop."""
     return rule_key(text) == rule_key(other_text)
 
 
 def find_value_change(older: str, newer: str) -> ValueChange | None:
-    """Return the two values in which statements about one slot differ; else None."""
+    """Return the two values if both statements are about one slot, else None."""
     first, second = _read_tokens(older), _read_tokens(newer)
     if not (first and second) or _is_unstable(first) or _is_unstable(second):
         return None
@@ -152,7 +152,7 @@ def _is_unstable(tokens: Sequence[_Token]) -> bool:
 def _differing_spans(
     first: Sequence[_Token], second: Sequence[_Token]
 ) -> tuple[_ValueSpan, _ValueSpan] | None:
-    """Return the only span in which two sentences differ; None for several spans."""
+    """Return the only span in which two sentences differ, or None for several spans."""
     texts = [[t for t in tokens if not t.has_class("articles")] for tokens in (first, second)]
     start = 0
     shorter = min(map(len, texts))
@@ -188,7 +188,6 @@ def _is_structural(token: _Token) -> bool:
 
 
 def _are_alike(older: _ValueSpan, newer: _ValueSpan) -> bool:
-    """Return True if two values can be of one slot."""
     kinds = [_kind(span) for span in (older, newer)]
     if "mixed" in kinds:
         return False
@@ -198,7 +197,7 @@ def _are_alike(older: _ValueSpan, newer: _ValueSpan) -> bool:
 
 
 def _kind(span: _ValueSpan) -> str:
-    """Classify a value as `name`, `date`, `word`, `mixed`, `figure`, or such as `figure time`."""
+    """Return `name`, `date`, `word`, `mixed` or `figure`, or with a unit `figure time`."""
     if span.is_quantity:
         units = [token.low for token in (*span.value, *span.tail[:1]) if token.is_unit]
         return f"figure {vocabulary.UNITS[units[0]][0]}" if units else "figure"
@@ -209,7 +208,7 @@ def _kind(span: _ValueSpan) -> str:
 
 
 def _is_named_slot(span: _ValueSpan) -> bool:
-    """Return True if the text names the slot, as `The package manager of the shop is`."""
+    """Return True if the text names the slot, as in `The package manager of the shop is`."""
     marker = span.tokens[span.start - 1] if span.start else None
     return marker is not None and marker.has_class("copulas")
 
@@ -243,7 +242,7 @@ def _is_employer(span: _ValueSpan, marker: int) -> bool:
 
 
 def _find_marker(span: _ValueSpan) -> tuple[int, int]:
-    """Return the index of the word that introduces a value, and the number of nouns between."""
+    """Return (index of the word that introduces a value, number of nouns between them)."""
     index, nouns = span.start - 1, 0
     while index >= 0 and nouns <= _MAX_NOUNS and not _is_marker(span, index):
         nouns += not span.tokens[index].has_class("articles")
@@ -269,7 +268,7 @@ def _is_content(token: _Token) -> bool:
 
 
 def _ends(span: _ValueSpan) -> bool:
-    """Return True if a phrase ends with the value, or with the noun that its figure counts."""
+    """Return True if a phrase ends with the value, or with the noun that its number counts."""
     tail = span.tail
     is_version = span.start > 1 and span.tokens[span.start - 1].is_name
     if span.is_quantity and not is_version:
@@ -296,7 +295,7 @@ def _has_article(span: _ValueSpan, marker: int, table: str) -> bool:
 
 
 def _is_predicate(span: _ValueSpan, marker: int) -> bool:
-    """Return True for a value after `is`: `The owner of billing is Maria`."""
+    """Return True for a value after `is`, as in `The owner of billing is Maria`."""
     is_one_of_many = any(t.has_class("indefinite") for t in span.tokens) and not span.is_quantity
     if not _ends(span) or is_one_of_many:
         return False
@@ -311,7 +310,7 @@ def _is_predicate(span: _ValueSpan, marker: int) -> bool:
 
 
 def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
-    """Return True for a value after a preposition: `The build runs on the runner Mistral`."""
+    """Return True for a value after a preposition, as in `The build runs on the runner Mistral`."""
     clause = span.tokens[:marker]
     if len(_content(clause)) + any(t.has_class("auxiliaries") for t in clause) < 2 or not _ends(
         span
@@ -341,7 +340,7 @@ def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
 
 
 def _is_object(span: _ValueSpan, marker: int, nouns: int) -> bool:
-    """Return True for an object that exists once: a quantity, a version, a named noun."""
+    """Return True for an object of which there is one: a quantity, a version, a named noun."""
     verb = span.tokens[marker]
     if not verb.is_verb or not (_ends(span) or span.tail):
         return False
@@ -358,7 +357,7 @@ def _is_object(span: _ValueSpan, marker: int, nouns: int) -> bool:
 
 
 def _is_value_first(span: _ValueSpan) -> bool:
-    """Return True for `Maria is the owner of X`, `Maria owns X`, `Two approvals are needed`."""
+    """Return True for a value at the start, as in `Maria owns X` or `Two approvals are needed`."""
     if not span.tail:
         return False
     first, *others = span.tail
@@ -378,7 +377,7 @@ def _is_value_first(span: _ValueSpan) -> bool:
 def _reworded_figure(
     older: str, newer: str, first: Sequence[_Token], second: Sequence[_Token]
 ) -> ValueChange | None:
-    """Return the two figures of statements that differ only in figures and wording."""
+    """Return the two numbers if the statements differ only in a number and in wording."""
     spans = [_last_figure(tokens) for tokens in (first, second)]
     if spans[0] is None or spans[1] is None or _kind(spans[0]) != _kind(spans[1]):
         return None
@@ -392,8 +391,8 @@ def _reworded_figure(
 
 
 def _last_figure(tokens: Sequence[_Token]) -> _ValueSpan | None:
-    figures = [span for span, token in enumerate(tokens) if token.is_figure]
-    if len(figures) != 1 or figures[0] < 2:
+    figure_indexes = [index for index, token in enumerate(tokens) if token.is_figure]
+    if len(figure_indexes) != 1 or figure_indexes[0] < 2:
         return None
-    span = _ValueSpan(tokens, figures[0], figures[0] + 1)
-    return span if all(token.is_unit for token in span.tail) else None
+    index = _ValueSpan(tokens, figure_indexes[0], figure_indexes[0] + 1)
+    return index if all(token.is_unit for token in index.tail) else None

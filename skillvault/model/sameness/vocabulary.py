@@ -1,4 +1,4 @@
-"""Words that decide a comparison: opposites, alternatives, negations, units; and synonyms.
+"""The words that decide a comparison: opposites, alternatives, negations, units and synonyms.
 
 The tables are in `vocabulary.txt`.
 """
@@ -33,7 +33,7 @@ SYNONYMS = {
 
 
 class Side(NamedTuple):
-    """The side of an axis that a word takes; opposites are the two sides of a binary axis."""
+    """The side of an axis that a word takes. Opposites are the two sides of a binary axis."""
 
     axis: str
     side: int
@@ -57,7 +57,7 @@ ALTERNATIVES = _sides(_WORDS["alternatives"], "|")  # as they are written
 
 
 def _units() -> dict[str, tuple[str, float]]:
-    """Map each unit of a number to (its measure, its size in that measure)."""
+    """Return (measure, size in that measure) for each unit of a number."""
     units: dict[str, tuple[str, float]] = {}
     for line in _WORDS["measures"].split(";"):
         measure, _, table = line.partition("=")

@@ -1,7 +1,7 @@
-"""Erased texts: a tombstone recognizes them by digests, and a marker replaces them.
+"""Recognize erased texts by their digests, and replace them with a marker.
 
-A tombstone contains no text. It holds an HMAC of the letters and digits of each text, so only a
-clone with the key can recognize the text.
+A tombstone records an erasure without the text. It has an HMAC of the letters and digits of each
+text, so only a clone with the key can recognize the text.
 """
 
 import hmac
@@ -32,9 +32,10 @@ OutcomeId = Annotated[str, Meta(pattern=r"^[0-9]{8}t[0-9]{6}z-[0-9a-f]{10}\Z")]
 
 
 class Tombstone(Struct, kw_only=True):
-    """An erasure: (length, HMAC) of each text, the removed outcomes, and the first changed commits.
+    """The record of an erasure.
 
-    Each history with the erased texts contains one of these commits. `proof` recognizes the key.
+    `texts` has (length, HMAC) for each text. `outcomes` were removed. Each history with the erased
+    texts contains one of the `commits`. `proof` recognizes the key.
     """
 
     at: datetime
@@ -53,7 +54,7 @@ class Eraser(Struct, frozen=True):
 
     @classmethod
     def of(cls, key: str, tombstones: Iterable[Tombstone]) -> "Eraser":
-        """Return the eraser of all texts and outcomes of these tombstones."""
+        """Return an eraser for all texts and outcomes of these tombstones."""
         texts: set[tuple[int, str]] = set()
         outcomes: set[str] = set()
         for tombstone in tombstones:
@@ -66,7 +67,7 @@ class Eraser(Struct, frozen=True):
         return next(self._spans(text), None) is not None
 
     def replace(self, text: str) -> str:
-        """Return a text with a marker in the place of each erased text."""
+        """Return a text with a marker in place of each erased text."""
         parts, end = list[str](), 0
         for start, stop in self._spans(text):
             parts += [text[end:start], MARKER]
@@ -79,7 +80,7 @@ class Eraser(Struct, frozen=True):
         return name in self.outcomes
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the spans of erased texts, in order; of two with the same start the longer."""
+        """Yield the spans of erased texts in order, the longest of those with the same start."""
         lengths = {length for length, _ in self.texts}
         longest = max(lengths, default=0)
         words = [
@@ -110,7 +111,7 @@ def normalize(text: str) -> str:
 
 
 def is_too_short(normal_text: str) -> bool:
-    """Return True for a normalized text that is so short that it would match by chance."""
+    """Return True for a normalized text so short that it would match by chance."""
     return len(normal_text) < _MIN_LENGTH and (
         normal_text.isascii() or len(normal_text) < _MIN_LENGTH - 1
     )

@@ -1,4 +1,4 @@
-"""Markdown text with YAML front matter: read, split and edit it by keys.
+"""Read, split and edit markdown text with YAML front matter.
 
 Only this module uses python-frontmatter. It opens no file.
 """
@@ -34,7 +34,7 @@ _HANDLER = YAMLHandler()
 
 
 def text_of(content: bytes) -> str:
-    """Return UTF-8 text without its byte order mark; BadInputError names the bad byte."""
+    """Decode UTF-8 without its byte order mark. Raise BadInputError with the line of a bad byte."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -53,7 +53,7 @@ def text_of(content: bytes) -> str:
 
 
 def compose(front: Mapping[str, Any], body: str) -> str:
-    """Return a markdown text of front matter and a body."""
+    """Return a markdown text with this front matter and body."""
     return f"---\n{strict_yaml.dump(front)}---\n\n{body.strip()}\n"
 
 
@@ -89,7 +89,7 @@ def read_document(text: str, *, as_written: bool = False) -> tuple[dict[str, Any
 
 
 def read_foreign(text: str) -> tuple[dict[str, Any], str]:
-    """Read a third-party SKILL.md; numbers stay strings, as they are written."""
+    """Return (metadata, body) of a third-party SKILL.md. Numbers are read as text."""
     return read_document(mend(text), as_written=True)
 
 
@@ -106,7 +106,7 @@ def mend(text: str) -> str:
 
 
 def _mend_entry(entry: re.Match[str]) -> str:
-    """Return an entry with its value in quotes, if it cannot be read otherwise."""
+    """Return an entry, with its value in quotes if it cannot be read otherwise."""
     if _is_valid(entry[0]):
         return entry[0]
     # `|` or `>` with text in the same line is not the sign of a block of lines.
@@ -117,7 +117,7 @@ def _mend_entry(entry: re.Match[str]) -> str:
 
 
 def _is_valid(text: str) -> bool:
-    """Return True for a YAML mapping; a mistake that quotes cannot mend counts as valid."""
+    """Return True for a YAML mapping, or for a mistake that quotes cannot correct."""
     try:
         return isinstance(strict_yaml.load(text), dict)
     except BadInputError as error:
@@ -125,7 +125,7 @@ def _is_valid(text: str) -> bool:
 
 
 def as_mapping(value: Any) -> dict[str, Any]:
-    """Return the value if it is a mapping; otherwise refuse the file."""
+    """Return a mapping unchanged. Raise BadInputError for any other value."""
     if isinstance(value, dict):
         return value
     raise BadInputError(
@@ -137,10 +137,10 @@ def as_mapping(value: Any) -> dict[str, Any]:
 def with_key(
     content: bytes, key: tuple[str, ...], value: strict_yaml.Value, *, is_yaml: bool = False
 ) -> bytes:
-    """Set one front matter key of a markdown file and keep every other byte.
+    """Set one front matter key of a markdown file, and keep every other byte.
 
-    A new key in `metadata` is inserted in the order of METADATA_KEYS. `is_yaml`: the file is YAML
-    without a body, like `vault.yaml`.
+    A new key in `metadata` is inserted in the order of METADATA_KEYS. With `is_yaml`, the file is
+    YAML without a body, like `vault.yaml`.
     """
     text = content.decode("utf-8")
     if is_yaml:
@@ -151,7 +151,7 @@ def with_key(
 
 
 def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
-    """Remove one front matter key of a markdown file and keep every other byte."""
+    """Remove one front matter key of a markdown file, and keep every other byte."""
     head, front, tail = _split_at_yaml(content.decode("utf-8"))
     return (head + strict_yaml.without_key(front, key) + tail).encode()
 
@@ -162,16 +162,16 @@ def yaml_of(text: str) -> str:
 
 
 def with_yaml(content: bytes, front: str) -> bytes:
-    """Replace the YAML of a front matter and keep every other byte."""
+    """Replace the YAML of a front matter, and keep every other byte."""
     head, _, tail = _split_at_yaml(content.decode("utf-8"))
     return (head + front + tail).encode()
 
 
 def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool = False) -> bytes:
-    """Replace the front matter of a markdown file and keep its body.
+    """Replace the front matter of a markdown file, and keep its body.
 
-    If possible, only the keys that differ are edited. Otherwise the front matter is rewritten: if a
-    strict reader cannot read it, or if it is in flow style without `takes_flow`.
+    If possible, only the keys that differ are edited. The front matter is rewritten if a strict
+    reader cannot read it, or if it is in flow style without `takes_flow`.
     """
     head, front, tail = _split_at_yaml(content.decode("utf-8"))
     with suppress(BadInputError):
@@ -188,7 +188,6 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool
 def _edit_keys(
     front: str, path: tuple[str, ...], old_mapping: Mapping[str, Any], mapping: Mapping[str, Any]
 ) -> str:
-    """Edit the keys of YAML text that differ between two mappings at a path."""
     for key in reversed([*old_mapping, *(key for key in mapping if key not in old_mapping)]):
         value: Any = mapping.get(key)
         if key in old_mapping and key in mapping and old_mapping[key] == value:
@@ -206,7 +205,7 @@ def _edit_keys(
 
 
 def with_body(content: bytes, body: str) -> bytes:
-    """Replace the body of a markdown file; keep its front matter and outer white space."""
+    """Replace the body of a markdown file, and keep its front matter and outer white space."""
     text = content.decode("utf-8")
     _, old_body = split(text.removeprefix("\ufeff"))
     start = text.rindex(old_body) if old_body else len(text)

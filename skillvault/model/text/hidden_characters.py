@@ -1,4 +1,4 @@
-"""Characters that a reader does not see, but that a terminal or a model obeys.
+"""Find, escape or remove characters that a reader does not see, but a terminal or a model obeys.
 
 `remove_hidden` cleans incoming text, `escape_hidden` makes text safe to read, and
 `hidden_characters` lists them for a check. Joiners, selectors and marks that a script or an emoji
@@ -85,7 +85,7 @@ _PARTS = regex(
 
 
 class HiddenCharacter(Struct, frozen=True):
-    """A hidden character in a text: its line and column, from 1, and its name."""
+    """A hidden character in a text, with its name, and its line and column from 1."""
 
     line: int
     column: int
@@ -94,12 +94,12 @@ class HiddenCharacter(Struct, frozen=True):
 
 
 def has_hidden(text: str) -> bool:
-    """Return False if a text surely has no hidden character (a quick check)."""
+    """Return True if a text may have a hidden character. This check is fast."""
     return _ANY_HIDDEN.search(text) is not None
 
 
 def remove_hidden(text: str) -> str:
-    """Remove hidden characters and terminal sequences from a text; its lines end in LF."""
+    """Remove hidden characters and terminal sequences, and end each line with LF."""
     if not has_hidden(text) and "\r" not in text:
         return text
     text = _TERMINAL_SEQUENCE.sub("", text)
@@ -114,12 +114,12 @@ def remove_hidden(text: str) -> str:
 
 
 def escape_hidden(text: str) -> str:
-    """Replace each hidden character by a visible escape, as Python writes it."""
+    """Replace each hidden character with a visible escape, as Python writes it."""
     return _replace_hidden(text, _escape)
 
 
 def escape_json(text: str) -> str:
-    """Replace each hidden character in JSON text by an escape of JSON."""
+    """Replace each hidden character in JSON text with a JSON escape."""
     return _replace_hidden(text, _json_escape)
 
 
@@ -146,7 +146,7 @@ def name_of(character: str) -> str:
 
 
 def _positions(text: str) -> Iterator[int]:
-    """Yield the positions of hidden characters, except needed ones and line ends."""
+    """Yield the positions of hidden characters. Needed characters and line ends are not hidden."""
     if not has_hidden(text):
         return
     is_right_to_left = _has_right_to_left(text)
@@ -165,7 +165,6 @@ def _replace_hidden(text: str, escape: Callable[[str], str]) -> str:
 
 
 def _has_right_to_left(text: str) -> bool:
-    """Return True if a text has letters of a script written from right to left."""
     return _RIGHT_TO_LEFT.search(text) is not None
 
 

@@ -7,7 +7,7 @@ from skillvault.model.text.hidden_characters import escape_hidden
 
 
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a `<table>` with a caption; every text and hidden character is escaped."""
+    """Return a `<table>` with a caption, with HTML and hidden characters escaped."""
     body = [_html_row("td", row) for row in rows]
     head = [_html_row("th", columns)] if columns else []
     return "\n".join(
@@ -24,7 +24,7 @@ def _html_cell(value: object) -> str:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table of Markdown; a cell is one line without bars."""
+    """Return a Markdown table. Each cell is one line without bars."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(map(_markdown_cell, line))} |" for line in lines)
 

@@ -1,4 +1,4 @@
-"""The blocks of skillvault in a person's page, such as `AGENTS.md`, between two marks.
+"""Edit the blocks of skillvault in a person's page, such as `AGENTS.md`, between two marks.
 
 Nothing outside the marks changes, except the empty line before a block.
 """
@@ -10,7 +10,7 @@ from skillvault.model.errors import BadInputError
 
 
 class BlockMarks(NamedTuple):
-    """The two lines around a block."""
+    """The two lines that enclose a block."""
 
     begin: str
     end: str
@@ -38,16 +38,16 @@ def split_page(page: str, marks: BlockMarks) -> tuple[str, str, str]:
 
 
 def with_block(page: str, text: str) -> str:
-    """Return a page with the text of setup between its marks."""
+    """Return a page with `text` between the marks of the setup."""
     return put_block(page, SETUP.enclose(text.strip()), SETUP)
 
 
 def put_block(page: str, block: str, marks: BlockMarks) -> str:
-    """Return a page with a block, in place of the old block or at its end."""
+    """Return a page with a block, which replaces the old block or is added at the end."""
     newline = "\r\n" if "\r\n" in page else "\n"
     block = newline.join(block.splitlines())
-    if old_block := _pattern(marks).search(page):
-        return page[: old_block.start("block")] + block + page[old_block.end("block") :]
+    if match := _pattern(marks).search(page):
+        return page[: match.start("block")] + block + page[match.end("block") :]
     if not page:
         return block + newline
     return page + ("" if page.endswith("\n") else newline) + newline + block + newline

@@ -1,4 +1,4 @@
-"""The structure of a Markdown text by CommonMark. Only this module parses Markdown.
+"""Read the structure of a Markdown text by CommonMark. Only this module parses Markdown.
 
 Sections and blocks are slices of the text: joined they are the text, byte for byte.
 """
@@ -24,7 +24,10 @@ _HEADING_BELOW = "\n\n## x\n"
 
 
 class Section(NamedTuple):
-    """A heading of level 2 (None before the first) and its text, with the heading line."""
+    """The text of a section with its heading line, and its heading of level 2.
+
+    The heading is None before the first one.
+    """
 
     heading: str | None
     text: str
@@ -56,7 +59,7 @@ def _tokens(text: str) -> "Sequence[Token]":
 
 
 def sections(text: str) -> list[Section]:
-    """Return the sections of a text; each starts with a heading of level 2 outside other blocks."""
+    """Return the sections of a text, which begin at headings of level 2 outside other blocks."""
     starts = {line: heading for tag, line, heading in _headings(text) if tag == "h2"}
     slices = _slices(text, starts)
     headings = [None, *starts.values()]
@@ -64,7 +67,7 @@ def sections(text: str) -> list[Section]:
 
 
 def blocks(text: str) -> list[str]:
-    """Return the outermost blocks of a text in order; each list item is a block.
+    """Return the outermost blocks of a text in order. Each list item is a block.
 
     Empty lines belong to the block before them.
     """
@@ -77,7 +80,7 @@ def blocks(text: str) -> list[str]:
 
 
 def swallows_heading(text: str) -> bool:
-    """Return True if a heading after the text would become part of the last block of the text."""
+    """Return True if a heading after the text would become part of the text's last block."""
     tokens = _tokens(text + _HEADING_BELOW)
     return tokens[-1].type != "heading_close" or tokens[-1].level != 0
 
@@ -92,8 +95,8 @@ def outline(body: str) -> tuple[tuple[str, str], ...]:
     """
     statements: list[tuple[str, str]] = []
     for heading, text, is_code in _paragraphs(body):
-        is_whole = is_code or ARROW in text
-        parts = [_fold(text)] if is_whole else split_prose(text)
+        is_single_statement = is_code or ARROW in text
+        parts = [_fold(text)] if is_single_statement else split_prose(text)
         statements += [(heading, part) for part in parts if re.search(r"\w", part)]
     return tuple(statements)
 
@@ -114,7 +117,6 @@ def titles(text: str) -> list[str]:
 
 
 def _headings(text: str) -> Iterator[tuple[str, int, str]]:
-    """Yield the tag, the line number and the text of each heading outside other blocks."""
     for opening, title in pairwise(_tokens(text)):
         if opening.type == "heading_open" and opening.level == 0:
             yield opening.tag, _lines_of(opening).start, _fold(title.content)
@@ -132,14 +134,13 @@ def bullets(text: str) -> list[str]:
 
 
 def bold_texts(text: str) -> list[str]:
-    """Return the texts in bold with folded white space; code in them keeps its marks."""
+    """Return the texts in bold with white space folded. Code in them keeps its marks."""
     contents = [token.content for token in _tokens(text) if token.type == "inline"]
     candidates = (content for content in contents if "**" in content or "__" in content)
     return [phrase for content in candidates for phrase in _bold_of(content)]
 
 
 def _bold_of(content: str) -> Iterator[str]:
-    """Yield the outermost bold texts of one block."""
     parser, tokens = _parser(), list["Token"]()
     parser.inline.parse(content, parser, {}, tokens)
     depth, parts = 0, list[str]()
@@ -153,7 +154,7 @@ def _bold_of(content: str) -> Iterator[str]:
 
 
 def _source(token: "Token") -> str:
-    """Return the source of a token inside a line, without the marks of emphasis."""
+    """Return the source of an inline token, without the marks of emphasis."""
     if token.type == "code_inline":
         return f"{token.markup}{token.content}{token.markup}"
     return "\n" if token.type in {"softbreak", "hardbreak"} else token.content
@@ -200,14 +201,13 @@ def _unwrap(lines: Iterable[str]) -> list[str]:
 
 
 def _lines_of(token: "Token") -> slice:
-    """Return the lines of a block; ValueError for a token that does not open a block."""
+    """Return the lines of a block. Raise ValueError for a token that does not open a block."""
     if token.map is None:
         raise ValueError(f"{token.type} opens no block")
     return slice(*token.map)
 
 
 def _slices(text: str, starts: Iterable[int]) -> list[str]:
-    """Cut a text into slices that begin at these lines."""
     lines = _LINE.findall(text)
     return ["".join(lines[a:b]) for a, b in pairwise([0, *starts, len(lines)])]
 

@@ -1,4 +1,4 @@
-"""JSON as the vault accepts it: one value, no repeated key, finite numbers."""
+"""Parse JSON as the vault accepts it: one value, no repeated key, finite numbers."""
 
 import json
 import math
@@ -13,9 +13,9 @@ MAX_DIGITS = 300
 
 
 def load(text: str, *, nan_is_absent: bool = False, max_depth: int = MAX_DEPTH) -> Any:
-    """Return the value of a JSON text; BadInputError names the mistake and the line.
+    """Parse a JSON text. Raise BadInputError with the mistake and the line.
 
-    With `nan_is_absent` NaN and Infinity are read as null.
+    With `nan_is_absent`, NaN and Infinity are read as null.
     """
     try:
         value = json.loads(
@@ -56,7 +56,7 @@ def _too_deep(limit: int) -> BadInputError:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as a mapping; refuse two equal keys."""
+    """Return pairs as a mapping. Raise BadInputError for a repeated key."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         counts = Counter(key for key, _ in pairs)

@@ -1,6 +1,7 @@
-"""YAML as the vault reads and writes it: data only. Only this module uses PyYAML.
+"""Read and write YAML as the vault accepts it, data only. Only this module uses PyYAML.
 
-No tags, anchors, merge keys or duplicate keys; `on`, `no`, `017`, `12:30` and dates are strings.
+There are no tags, anchors, merge keys or duplicate keys, and `on`, `no`, `017`, `12:30` and dates
+are strings.
 """
 
 import math
@@ -30,7 +31,7 @@ _FLOAT = re.compile(
 
 
 def load(text: str, *, as_written: bool = False) -> Any:
-    """Return the one document in `text` as dicts, lists and scalars; None if it is empty.
+    """Parse the only document in `text` to dicts, lists and scalars, or None if it is empty.
 
     With `as_written`, a number such as `1.10`, which would be written as 1.1, is text. Raises
     BadInputError (`yaml`, `tag`, `anchor`, `duplicate-key`, `too-deep`, …) with the line.
@@ -55,7 +56,7 @@ def load(text: str, *, as_written: bool = False) -> Any:
 
 
 def dump(value: Any) -> str:
-    """Return `value` in block style, keys in the order given, long text as literal blocks."""
+    """Write a value in block style. Keys keep their order, and long texts are literal blocks."""
     text = _dump_text(_Dumper, value)
     if "\\U" not in text or not has_hidden(text):
         return text
@@ -68,7 +69,7 @@ def dump(value: Any) -> str:
 
 
 def flow(value: Any) -> str:
-    """Return `value` on one line, in flow style."""
+    """Write a value on one line in flow style."""
     return _dump_text(_EmojiDumper, value, is_flow=True).rstrip("\n")
 
 
@@ -85,12 +86,12 @@ def _dump_text(dumper: type["_Dumper | _EmojiDumper"], value: Any, *, is_flow: b
 
 
 def scalar(value: Scalar) -> str:
-    """Return a value on one line, quoted if needed."""
+    """Write a value on one line, in quotes if needed."""
     return dump([value])[2:].rstrip("\n")
 
 
 def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence[str] = ()) -> str:
-    """Set the mapping entry at `key` in `text` and keep every other byte.
+    """Set the mapping entry at `key`, and keep every other byte of the text.
 
     A missing last key is added in the `order` of its siblings, or before the first of them if it is
     not in the order; a missing mapping is added at the end. Raises BadInputError if the parent is
@@ -104,9 +105,9 @@ def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence
 
 
 def without_key(text: str, key: tuple[str, ...]) -> str:
-    """Remove the mapping entry at `key` from `text` and keep every other byte.
+    """Remove the mapping entry at `key`, and keep every other byte of the text.
 
-    A mapping that has no other entry is removed too; a missing entry is ignored. Raises
+    A mapping that has no other entry is removed, too; a missing entry is ignored. Raises
     BadInputError if other text would be lost.
     """
     data = load(text)
@@ -116,7 +117,7 @@ def without_key(text: str, key: tuple[str, ...]) -> str:
 
 
 def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[Any], Any]) -> str:
-    """Replace the entries of the list at `key`, identified by their `name`, new ones last.
+    """Replace the list at `key`. Entries are identified by `name`, and new entries come last.
 
     Unchanged entries, every comment and all text outside the list are kept byte for byte. Comments
     inside a changed or removed entry move above it. Raises BadInputError if that is impossible.
@@ -134,7 +135,7 @@ def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[An
 
 
 def comments(text: str) -> list[str]:
-    """Return the comments of valid YAML, in order."""
+    """Return the comments of a valid YAML text in order."""
     ends = [0]
     tokens = list(yaml.scan(text, Loader=yaml.SafeLoader))
     ends += [token.end_mark.index for token in tokens]
@@ -144,7 +145,7 @@ def comments(text: str) -> list[str]:
 
 
 def is_block(text: str) -> bool:
-    """Return True if every list and mapping of a valid text is in block style."""
+    """Return True if all lists and mappings of a valid text are in block style."""
     events = yaml.parse(text, Loader=yaml.CSafeLoader)
     return not any(getattr(event, "flow_style", False) for event in events)
 
@@ -209,7 +210,7 @@ def _scalar(event: yaml.ScalarEvent, convert: _Convert) -> Any:
 
 
 def resolve(text: str) -> Any:
-    """Return the value of an unquoted scalar: null, bool, int, finite float, else the text."""
+    """Return the null, bool, int, finite float or text that an unquoted scalar means."""
     if _NULL.match(text):
         return None
     if _BOOL.match(text):
@@ -227,7 +228,7 @@ def resolve(text: str) -> Any:
 
 
 def resolve_written(text: str) -> Any:
-    """Return the value of an unquoted scalar; a number in an unusual form stays a text."""
+    """Return the value of an unquoted scalar. A number in an unusual form stays text."""
     value = resolve(text)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return text if is_number and str(value) != text else value
@@ -260,14 +261,14 @@ def _syntax(error: yaml.MarkedYAMLError) -> BadInputError:
 
 
 class _WithoutAliases:
-    """Writes a repeated value in full each time."""
+    """A dumper that writes a repeated value in full each time."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
 class _Dumper(_WithoutAliases, yaml.CSafeDumper):
-    """Quotes text that this reader or a YAML 1.1 reader would not read as a string."""
+    """A dumper that quotes text that a YAML 1.1 reader would not read as a string."""
 
 
 class _EmojiDumper(_WithoutAliases, yaml.SafeDumper):
@@ -295,7 +296,7 @@ for _kind in (_Dumper, _EmojiDumper):
 
 
 def _checked_edit(key: tuple[str, ...], new_data: dict[str, Any], edit: Callable[[], str]) -> str:
-    """Return the text of an edit; refuse an edit that does not give the new data."""
+    """Return the text of an edit. Raise BadInputError if it does not contain the new data."""
     try:
         new_text = edit()
         matches = (load(new_text) or {}) == new_data
@@ -307,7 +308,7 @@ def _checked_edit(key: tuple[str, ...], new_data: dict[str, Any], edit: Callable
 
 
 def _set_data(data: Any, key: tuple[str, ...], value: Value, depth: int = 0) -> dict[str, Any]:
-    """Return the data that an edit must give; refuse a parent that is not a mapping."""
+    """Return the data with a new value. Raise BadInputError if a parent is not a mapping."""
     head, mapping = key[depth], {} if data is None else data
     if not isinstance(mapping, dict):
         raise _refusal(key)
@@ -354,7 +355,7 @@ def _replace_value(text: str, node: yaml.Node, value: Value, eol: str) -> str:
 
 
 def _place_among(text: str, node: yaml.MappingNode, name: str, order: Sequence[str]) -> int:
-    """Return the position of a new key among its siblings, by their order."""
+    """Return the position for a new key among its siblings, which `order` decides."""
     siblings = [key for key, _ in node.value]
     later = order[order.index(name) + 1 :] if name in order else [key.value for key in siblings]
     follower = next((key for key in siblings if key.value in later), None)
@@ -417,30 +418,30 @@ def _replace_list(
     *,
     name: Callable[[Any], Any],
 ) -> str:
-    """Replace the old entries of a list by new ones in the same order."""
+    """Replace the entries of a list. Both lists have the same order."""
     eol = "\r\n" if "\r\n" in text else "\n"
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     nodes = root.value if isinstance(root, yaml.MappingNode) and not root.flow_style else []
-    node = next((value for at, value in nodes if at.value == key), None)
+    node = next((value for end_of_previous, value in nodes if end_of_previous.value == key), None)
     if not isinstance(node, yaml.SequenceNode) or node.flow_style:
         return _write_list(text, node, key, entries, eol=eol)
     spans = _item_spans(text, node)
-    new_entries, pieces, at = list(entries), list[str](), 0
+    new_entries, pieces, end_of_previous = list(entries), list[str](), 0
     for (start, end), entry in zip(spans, old_entries, strict=True):
         stays = bool(new_entries) and name(new_entries[0]) == name(entry)
         item = _item_text(text[start:end], entry, new_entries.pop(0) if stays else None, eol)
-        pieces += [text[at:start], item]
-        at = end
+        pieces += [text[end_of_previous:start], item]
+        end_of_previous = end
     indent = " " * node.start_mark.column
-    gap = "" if text[:at].endswith("\n") else eol
+    gap = "" if text[:end_of_previous].endswith("\n") else eol
     lines = [gap, *(_lines_of(entry, indent, eol) for entry in new_entries)] if new_entries else []
-    return "".join([*pieces, *lines, text[at:]])
+    return "".join([*pieces, *lines, text[end_of_previous:]])
 
 
 def _write_list(
     text: str, node: yaml.Node | None, key: str, entries: Sequence[Any], *, eol: str
 ) -> str:
-    """Write a list in place of a missing, an empty or a flow style list."""
+    """Write a list instead of a missing, an empty or a flow style list."""
     items = "".join(_lines_of(entry, "", eol) for entry in entries)
     if node is None:
         gap = "" if text.endswith("\n") or not text else eol
@@ -452,7 +453,7 @@ def _write_list(
 
 
 def _item_spans(text: str, node: yaml.SequenceNode) -> list[tuple[int, int]]:
-    """Return the spans of the lines of each item, without the comments below it."""
+    """Return the spans of the lines of each item, without the comments below the item."""
     first, last = node.start_mark, node.end_mark.index
     starts = [
         _line_start(text, token.start_mark.index)
@@ -475,7 +476,7 @@ def _last_value(node: yaml.Node) -> yaml.Node:
 
 
 def _item_text(old_text: str, old_entry: Any, entry: Any, eol: str) -> str:
-    """Return the lines of an item; the comments of a changed or removed item are kept."""
+    """Return the lines of an item. The comments of a changed or removed item are kept."""
     if entry == old_entry:
         return old_text
     indent = old_text[: len(old_text) - len(old_text.lstrip())]
@@ -492,7 +493,7 @@ def _lines_of(entry: Any, indent: str, eol: str) -> str:
 
 
 def _has(data: Any, key: tuple[str, ...]) -> bool:
-    """Return True if there is an entry at a key; refuse a parent that is not a mapping."""
+    """Return True if an entry exists. Raise BadInputError if a parent is not a mapping."""
     head, *inner_key = key
     if data is None:
         return False
@@ -502,7 +503,6 @@ def _has(data: Any, key: tuple[str, ...]) -> bool:
 
 
 def _data_without(data: dict[str, Any], key: tuple[str, ...]) -> dict[str, Any]:
-    """Return the data that a removal must give."""
     head, *inner_key = key
     inner = _data_without(data[head], tuple(inner_key)) if inner_key else {}
     if inner:
@@ -528,7 +528,7 @@ def _remove_entry(text: str, key: tuple[str, ...]) -> str:
 
 
 def _flow_entry(text: str, mapping: yaml.MappingNode, index: int) -> tuple[int, int]:
-    """Return the span of an entry of a flow mapping with its comma and blank."""
+    """Return the span of an entry in a flow mapping, with its comma and blank."""
     entries = mapping.value
     start, end = entries[index][0].start_mark.index, entries[index][1].end_mark.index
     if index + 1 == len(entries):

@@ -1,4 +1,4 @@
-"""Texts: words, similarity, slugs, sentences, cuts, and numbers as text. Pure functions."""
+"""Functions on texts: words, similarity, slugs, sentences, cuts, and numbers as text."""
 
 import re
 import string
@@ -44,28 +44,28 @@ _MIN_EXPONENTIAL = 1e15  # larger numbers are written with an exponent
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the lower-case tokens longer than 3 characters.
+    """Return the lower-case tokens that are longer than 3 characters.
 
-    A run of two or more characters of a script without spaces gives its character
-    bigrams instead, so that such texts can be compared at all. Punctuation is kept.
+    A run of two or more characters of a script without spaces gives its character bigrams instead,
+    so that such texts can be compared at all. Punctuation is kept.
     """
     parts: set[str] = set()
     for token in text.lower().split():
-        runs = _UNSPACED_RUN.findall(token)
-        for run in runs:
+        unspaced_runs = _UNSPACED_RUN.findall(token)
+        for run in unspaced_runs:
             parts.update(run[i : i + 2] for i in range(len(run) - 1))
-        spaced = _UNSPACED_RUN.sub(" ", token).split() if runs else (token,)
-        parts.update(part for part in spaced if len(part) > 3)
+        spaced_words = _UNSPACED_RUN.sub(" ", token).split() if unspaced_runs else (token,)
+        parts.update(part for part in spaced_words if len(part) > 3)
     return frozenset(parts)
 
 
 def similarity(a: str, b: str) -> float:
-    """Return the Jaccard index of the two texts' `words`; 0.0 if both are empty."""
+    """Return the Jaccard index of the `words` of two texts, or 0.0 if both are empty."""
     return jaccard(words(a), words(b))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return the share of common words in all words of both; 0.0 without words."""
+    """Return the share of all words that are in both sets, or 0.0 without words."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
@@ -73,7 +73,7 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 def theme(facts: Sequence[str]) -> str:
     """Return the first three tokens longer than 4 characters that at least 60 % of the facts share.
 
-    Joined by `-`, in order of first appearance; `recurring-pattern` when there is none.
+    They are joined by `-` in order of first appearance; `recurring-pattern` if there are none.
     Punctuation is kept, so this is not a slug.
     """
     counts: Counter[str] = Counter()
@@ -88,16 +88,16 @@ def theme(facts: Sequence[str]) -> str:
 def slug(text: str, *, limit: int = MAX_SLUG) -> str:
     """Return a name for a path: `[a-z0-9]+(-[a-z0-9]+)*`, at most `limit` characters.
 
-    Letters of other scripts that do not decompose to ASCII are dropped; a text with
-    nothing left gives "". A cut falls between words if that keeps half of the limit.
+    Letters of other scripts that do not decompose to ASCII are dropped; a text with nothing left
+    gives "". A cut falls between words if that keeps half of the limit.
     """
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     name = "-".join(re.findall(r"[a-z0-9]+", ascii_text.lower().replace("'", "")))
     if len(name) <= limit:
         return name
     cut = name[:limit]
-    at_word = cut.rpartition("-")[0] if name[limit] != "-" else cut
-    return (at_word if len(at_word) * 2 >= limit else cut).rstrip("-")
+    cut_at_word = cut.rpartition("-")[0] if name[limit] != "-" else cut
+    return (cut_at_word if len(cut_at_word) * 2 >= limit else cut).rstrip("-")
 
 
 def rule_key(text: str) -> str:
@@ -112,7 +112,7 @@ def is_slug(text: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences and list items of a text, white space folded."""
+    """Return the sentences and list items of a text, with white space folded."""
     parts = (" ".join(part.split()) for part in _SENTENCE_END.split(text))
     return [part for part in parts if part]
 
@@ -125,13 +125,13 @@ def terms(text: str) -> frozenset[str]:
 
 
 def can_end_name(word: str) -> bool:
-    """Return False for a word that needs another word behind it, such as `of` or `and`."""
+    """Return False for a word such as `of` or `and`, which needs another word after it."""
     return word not in _word_lists()["open"]
 
 
 @lru_cache(maxsize=1)
 def _word_lists() -> dict[str, frozenset[str]]:
-    """Return the lists of `words.txt` by name; stop words also count as open."""
+    """Return the lists of `words.txt` by name. Stop words are also in the list `open`."""
     sections = read_sections("skillvault.model.text", "words.txt")
     lists = {name: frozenset(text.split()) for name, text in sections}
     return lists | {"open": lists["open"] | {re.sub(r"\W", "", word) for word in lists["stop"]}}
@@ -177,40 +177,40 @@ def flatten(text: str) -> str:
 
 
 def make_inert(text: str, limit: int) -> str:
-    """Return foreign text as one line that can be quoted, with plain quotation marks."""
+    """Return foreign text as one line that can be quoted, with straight quotation marks."""
     return shorten(flatten(text).translate(str.maketrans("“”", '""')), limit)
 
 
 def whole_sentences(text: str, limit: int) -> str:
-    """Return as many whole sentences of foreign text as fit, else clauses or words."""
+    """Return as many whole sentences of foreign text as fit, or else clauses or words."""
     return cut_at_clause(make_inert(text, len(text) + 1), limit)
 
 
 def cut_at_clause(line: str, limit: int, min_length: int = 0) -> str:
-    """Return as many sentences of a line as fit, else clauses, else words.
+    """Return as many sentences of a line as fit, or else clauses or words.
 
     Sentences or clauses that end before `min_length` are too short to represent the line.
     """
-    for end in (_ENDS_SENTENCE, _ENDS_CLAUSE, _ENDS_WORD):
-        ends = [match.start() for match in end.finditer(line, min_length, limit + 1)]
+    for pattern in (_ENDS_SENTENCE, _ENDS_CLAUSE, _ENDS_WORD):
+        ends = [match.start() for match in pattern.finditer(line, min_length, limit + 1)]
         if len(line) <= limit or ends:
             return line if len(line) <= limit else line[: ends[-1]].rstrip(" ,;:—-")
     return line[:limit]
 
 
 def first_sentences(text: str, limit: int) -> str:
-    """Return as many first sentences as the limit holds, or the first words."""
+    """Return as many of the first sentences as fit, or else the first words."""
     beginning = ""
     for sentence in split_prose(text):
-        longer = f"{beginning} {sentence}".strip()
-        if len(longer) > limit:
+        longer_beginning = f"{beginning} {sentence}".strip()
+        if len(longer_beginning) > limit:
             break
-        beginning = longer
+        beginning = longer_beginning
     return beginning or shorten(text, limit)
 
 
 def count_tokens(text: str) -> int:
-    """Estimate the tokens of a text: one for 4 ASCII characters, one for each other."""
+    """Estimate the tokens of a text: one for 4 ASCII characters, one for each other character."""
     ascii_count = len(text.encode("ascii", "ignore"))
     return len(text) - ascii_count + -(-ascii_count // 4)
 
@@ -229,11 +229,11 @@ def split_prose(paragraph: str) -> Iterator[str]:
     A quotation is not split, and an answer is not split from its question.
     """
     text, start, parts = " ".join(paragraph.split()), 0, list[str]()
-    for end in _STATEMENT_END.finditer(text):
-        part = text[start : end.end()]
+    for match in _STATEMENT_END.finditer(text):
+        part = text[start : match.end()]
         if part.count("“") == part.count("”"):
             parts.append(part.strip())
-            start = end.end()
+            start = match.end()
     sentence = ""
     for part in [*parts, text[start:].strip()]:
         if sentence and not (_BACK_REFERENCE.match(part) or sentence.endswith(("?", "？"))):
@@ -245,27 +245,27 @@ def split_prose(paragraph: str) -> Iterator[str]:
 
 
 def count_of(k: int, n: int) -> str:
-    """Return a share as `3 of 7`."""
+    """Format a share as `3 of 7`."""
     return f"{k} of {n}"
 
 
 def pluralize(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 outcome`, `1,200 outcomes`."""
+    """Format a count with its noun: `1 outcome`, `1,200 outcomes`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def format_number(value: float) -> str:
-    """Return a number in six digits, without an exponent."""
+    """Format a number with six digits and without an exponent."""
     return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _MIN_EXPONENTIAL else f"{value:g}"
 
 
 def format_percent(fraction: float) -> str:
-    """Return a fraction as a signed percentage with one decimal: `-10.4 %`."""
+    """Format a fraction as a signed percentage with one decimal: `-10.4 %`."""
     return f"{fraction * 100:+.1f} %"
 
 
 def join_items(items: Iterable[str], *, last: str = "and") -> str:
-    """Join items to prose: `a, b and c`."""
+    """Join items as in prose: `a, b and c`."""
     parts = list(items)
     if len(parts) < 2:
         return "".join(parts)

@@ -45,10 +45,10 @@ _INTENT_TO_ADD = " A"  # in the output of `git status`: staged by `git add --int
 
 
 class ColdReport(Struct):
-    """The count and size of the files that left the work tree, and the count of returned files.
+    """The number and size in bytes of the files that left the work tree, and of returned files.
 
-    `size` is in bytes. `stay` maps each file in a closed month that the person changed to its state
-    in the words of `git status`; the whole folder of that month stays.
+    `stay` maps each file of a closed month that the user changed to its code in `git status`. The
+    whole folder of that month stays.
     """
 
     files: int = 0
@@ -58,9 +58,10 @@ class ColdReport(Struct):
 
 
 def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
-    """Leave out all months but the `keep` latest; the current month counts as one of them.
+    """Leave out all months but the `keep` latest, of which the current month is one.
 
-    PausedError in the middle of a git operation, VaultBusyError if another process is at work.
+    Raises PausedError in the middle of a git operation, VaultBusyError if another process is at
+    work.
     """
     settings = store.git.settings()
     if settings.is_sparse and settings.open_months is None:
@@ -74,7 +75,7 @@ def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
 
 
 def take_back_months(store: Store) -> ColdReport:
-    """Restore the files of all closed months in the work tree."""
+    """Restore the files of all months in the work tree."""
     if store.git.settings().open_months is None:
         raise UsageError("this clone leaves nothing out; `skillvault cold` would")
     with store.lock_writer():
@@ -83,18 +84,21 @@ def take_back_months(store: Store) -> ColdReport:
 
 
 def follow_month(store: Store, today: date) -> ColdReport | None:
-    """Update the open months of a clone that leaves months out; None for another clone."""
+    """Close months that are no longer among the latest, in a clone that leaves months out.
+
+    Return None for another clone.
+    """
     keep = store.git.settings().open_months
     return None if keep is None else leave_out_months(store, today, keep)
 
 
 def hides_domain(git: Git) -> bool:
-    """Return True if a light clone hides a domain or top folder that a pull brought."""
+    """Return True if the sparse checkout hides a domain or top folder that a pull brought."""
     return any(folder.count("/") < _YEAR_DEPTH for folder in git.index_file.sparse_paths().folders)
 
 
 def check_out_open_months(git: Git, today: date, keep: int) -> int:
-    """Check out a new clone without closed months, and return the count of files at HEAD."""
+    """Check out a new clone without closed months, and return the number of files at HEAD."""
     window = Window(list_months(today, keep))
     window.write(git)
     _configure(git, keep)
@@ -106,7 +110,7 @@ def check_out_open_months(git: Git, today: date, keep: int) -> int:
 
 
 def closed_size(root: Path, today: date, keep: int) -> int:
-    """Return the size of the files of closed months in the work tree, in bytes."""
+    """Return the size in bytes of the files of closed months in the work tree."""
     window = Window(list_months(today, keep))
     return sum((root / path).lstat().st_size for path in window.closed_files(root))
 
@@ -124,7 +128,7 @@ def _configure(git: Git, keep: int) -> None:
 
 
 class _WindowChange:
-    """A change of the open months of a clone; the caller holds the writer's lock."""
+    """A change of the months that stay in the work tree, under the writer's lock."""
 
     def __init__(self, store: Store, months: tuple[str, ...] | None) -> None:
         self._root = store.root
@@ -151,7 +155,7 @@ class _WindowChange:
         return self._report
 
     def _write_window(self) -> Window:
-        """Write the patterns of a window that keeps the months with edits of the person."""
+        """Write the cone of folders that stay: open months, and months with the user's edits."""
         edits = self._read_edits()
         window, base = Window(self._months, edits), Window(self._months)
         self._report.stay = {path: state for path, state in edits.items() if base.is_closed(path)}
@@ -159,7 +163,7 @@ class _WindowChange:
         return window
 
     def _read_edits(self) -> dict[str, str]:
-        """Map each edited, staged, untracked or ignored file to its state."""
+        """Return the status code of each edited, staged, untracked or ignored file."""
         # A file that was only touched is not an edit.
         self._git.run("update-index", "-q", "--refresh", env=self._env, ok=(0, 1))
         out = os.fsdecode(self._git.run("status", *_STATUS, env=self._env))
@@ -175,7 +179,7 @@ class _WindowChange:
         return edits
 
     def _apply(self) -> ColdReport:
-        """Apply the window to index and work tree; VaultBusyError if the index keeps changing."""
+        """Change the index and the work tree. Raise VaultBusyError if the index keeps changing."""
         for _ in range(_TRIES):
             if self._try_once(self._write_window()):
                 self._git.run("update-index", "-q", "--refresh", env=self._env, ok=(0, 1))
@@ -183,7 +187,10 @@ class _WindowChange:
         raise VaultBusyError("another git keeps changing the index; run the command again")
 
     def _try_once(self, window: Window) -> bool:
-        """Write files and the index, then remove files; False if the index changed meanwhile."""
+        """Write files and the index, then remove files.
+
+        Return False if the index changed meanwhile.
+        """
         index_file = self._git.index_file
         state, tags, sparse_paths = index_file.current(), index_file.tags(), SparsePaths()
         leaving_paths = {
@@ -209,31 +216,30 @@ class _WindowChange:
                 index_file.install(draft)
                 reach("window-installed")
                 # No git can write the index before all these files are gone.
-                closed = [
+                closed_paths = [
                     path
                     for path in window.closed_files(self._root)
                     if path in leaving_paths or path in sparse_paths
                 ]
-                self._remove_closed_files(closed, state.differences)
+                self._remove_closed_files(closed_paths, state.differences)
         finally:
             draft.unlink(missing_ok=True)
         return True
 
     def _put_back(self, entries: dict[str, Entry]) -> None:
-        """Write files that were left out, never over an existing file."""
+        """Write files that were left out, but no file that exists."""
         missing_paths = [path for path in entries if not os.path.lexists(self._root / path)]
         if not missing_paths:
             return
         self._git.objects.fetch_missing(entries[path].id for path in missing_paths)
-        words = ("checkout-index", "--ignore-skip-worktree-bits", "-z", "--stdin")
-        self._git.run(*words, stdin=path_list(missing_paths), env=self._env, ok=(0, 1))
+        arguments = ("checkout-index", "--ignore-skip-worktree-bits", "-z", "--stdin")
+        self._git.run(*arguments, stdin=path_list(missing_paths), env=self._env, ok=(0, 1))
         for path in missing_paths:
             if not os.path.lexists(self._root / path):
                 raise GitError(f"{path}: could not be written; make room, and run it again")
         self._report.returned = len(missing_paths)
 
     def _remove_closed_files(self, paths: list[str], differences: Entries) -> None:
-        """Remove the files that have the same bytes in HEAD and in the index."""
         entries = self._git.entries(self._git.head(), paths)
         for path in paths:
             if path in entries and path not in differences:
@@ -243,7 +249,7 @@ class _WindowChange:
 
 
 def _remove_unchanged(root: Path, path: str, blob: str) -> int | None:
-    """Remove a file if it has this blob, and return its size; None for another content.
+    """Remove a file if its content is this blob, and return its size, else None.
 
     The file is renamed before it is read, so that an edit saved meanwhile is not removed.
     """
@@ -268,9 +274,10 @@ def _remove_unchanged(root: Path, path: str, blob: str) -> int | None:
 
 
 def _put_back_draft(draft: Path) -> bool:
-    """Restore a renamed file, unless the person saved the file again; False for another file.
+    """Give a renamed file its name back, unless the user saved the file again.
 
-    The caller holds the writer's lock, so the process that renamed the file was killed.
+    Return False for another file. The caller holds the writer's lock, so the process that renamed
+    the file was killed.
     """
     if match := _DRAFT.fullmatch(draft.name):
         with suppress(FileExistsError):

@@ -1,4 +1,7 @@
-"""The cone of a light clone: the folders that git keeps in the work tree."""
+"""Compute and write the cone of a light clone: the folders that git keeps in the work tree.
+
+`cold` calls this to close months; `publish` extends the cone by the folders of new files.
+"""
 
 import os
 import re
@@ -18,14 +21,14 @@ _FILES, _NO_FOLDER = "/*", "!/*/"
 
 
 def list_months(today: date, keep: int) -> tuple[str, ...]:
-    """Return the open months as `yyyy/mm`, with the next month, which may begin at any time."""
+    """Return the open months as `yyyy/mm`, and the next month, which may begin at any time."""
     number = today.year * 12 + today.month
     months = range(number - keep, number + 1)
     return tuple(f"{month // 12:04}/{month % 12 + 1:02}" for month in months)
 
 
 class Window:
-    """The folders that stay in the work tree: of open months, and of a person's files."""
+    """The folders that stay in the work tree: open months, and months with the user's edits."""
 
     def __init__(self, months: tuple[str, ...] | None, edits: Iterable[str] = ()) -> None:
         self._months = months  # None: all
@@ -40,7 +43,7 @@ class Window:
         return _month_folder(path) not in self._folders
 
     def closed_files(self, root: Path) -> Iterator[str]:
-        """Yield the files of the work tree in folders that are left out."""
+        """Yield the files that are in the work tree although their folder is closed."""
         for top in _FOLDERS:
             for folder, _, names in os.walk(root / top):
                 path = Path(folder).relative_to(root).as_posix()
@@ -48,7 +51,7 @@ class Window:
                     yield from (f"{path}/{name}" for name in names)
 
     def write(self, git: Git) -> None:
-        """Write the cone with all folders and domains of HEAD."""
+        """Write the cone, with all top folders and domains of HEAD."""
         if self._months is None:
             _write_lines(git, [_FILES])
             return
@@ -86,13 +89,13 @@ def cone_file(git: Git) -> Path:
 
 
 def _area_of(path: str) -> str:
-    """Return the top folder of a file; the folder of its domain if that has months."""
+    """Return the domain's folder for a file that belongs to a month, else the top folder."""
     top, domain, *_ = path.split("/")
     return f"{top}/{domain}" if top in _FOLDERS else top
 
 
 def _list_open_folders(areas: Iterable[str], months: Iterable[str]) -> set[str]:
-    """Return the folders of these areas that stay whole: the open months of a domain."""
+    """Return the folders that stay: the open months of a domain, or the whole area."""
     return {
         leaf
         for area in areas
@@ -101,7 +104,6 @@ def _list_open_folders(areas: Iterable[str], months: Iterable[str]) -> set[str]:
 
 
 def _write_cone(git: Git, leaves: set[str]) -> None:
-    """Write the folders that stay whole, in the form of git's cone mode."""
     parents = {folder for leaf in leaves for folder in layout.folders_above(leaf)} - leaves
     lines = [_FILES, _NO_FOLDER]
     for parent in sorted(parents):
@@ -127,5 +129,4 @@ def _escape(folder: str) -> str:
 
 
 def _month_folder(path: str) -> str:
-    """Return the folder of the month of a file."""
     return "/".join(path.split("/")[:_MONTH_DEPTH])

@@ -1,8 +1,8 @@
 """Write and remove files of the work tree for a publication.
 
 A file is drafted in the git dir and moved into the work tree in one step, never over an edit of a
-person. If agents append to a file, its old version keeps a second name in the git dir while a
-process has it open, so that no late line is lost.
+person. Agents append to some files. When such a file is replaced, the old version gets a second
+name in the git dir while a process has it open, so that no late line is lost.
 """
 
 import errno
@@ -31,7 +31,7 @@ _PAUSE = 0.01
 
 @contextmanager
 def draft_files(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dict[str, Path]]:
-    """Draft the files to write, and yield the draft of each path; the drafts end with the block."""
+    """Write a draft of each new file, yield the drafts by path, and remove them afterwards."""
     drafts: dict[str, Path] = {}
     try:
         for path, content in files.items():
@@ -67,9 +67,10 @@ def _draft_file(folder: Path, content: bytes) -> Path:
 
 
 def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace: bool) -> None:
-    """Move a draft into the work tree; UncommittedEditError if another file is there meanwhile.
+    """Move a draft into the work tree.
 
-    `mode` is git's mode of the file; with None, a replaced file keeps its mode.
+    `mode` is git's mode of the file; with None, a replaced file keeps its mode. Raises
+    UncommittedEditError if another file appeared at the path.
     """
     target = root / path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -77,8 +78,8 @@ def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace
         shutil.copymode(target, source)
     if mode:
         bits = source.stat().st_mode
-        runs = (bits & 0o444) >> 2  # git makes a file executable for everybody who may read it
-        source.chmod(bits | runs if mode == EXECUTABLE else bits & ~0o111)
+        run_bits = (bits & 0o444) >> 2  # git makes a file executable for everybody who may read it
+        source.chmod(bits | run_bits if mode == EXECUTABLE else bits & ~0o111)
     try:
         _move(source, target, replace=replace)
     except FileExistsError:
@@ -87,7 +88,7 @@ def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace
 
 
 def _move(source: Path, target: Path, *, replace: bool) -> None:
-    """Move a draft to its target; if that is on another disk, copy the draft there first."""
+    """Move a draft to its target. Copy the draft first if the target is on another disk."""
     try:
         if replace:
             source.replace(target)
@@ -112,7 +113,7 @@ def remove_file(root: Path, path: str) -> None:
 
 
 def prune_folders(root: Path, path: str) -> None:
-    """Remove the empty folders on a path, except the top folder."""
+    """Remove the empty folders above a path, except the top folder."""
     for folder in list((root / path).parents)[: len(Path(path).parts) - 2]:
         if not folder.is_dir():
             continue
@@ -128,7 +129,8 @@ class AppendedPrefix(Struct, frozen=True):
     """The beginning of a file that a change replaces while agents append to the file.
 
     The file in the work tree begins with `start`, and the text that follows stays. `base` is the
-    beginning that the vault would have without the change. `left` follows the new text.
+    beginning that the vault would have without the change. `left` is text that follows the new
+    content, but is not committed.
     """
 
     start: bytes
@@ -137,7 +139,7 @@ class AppendedPrefix(Struct, frozen=True):
 
 
 class ReplacedFile:
-    """A file that was replaced, while somebody may still append to it.
+    """The old version of a file that was replaced while a process may still append to it.
 
     `descriptor` is the open old file. The new file replaces its first `size` bytes.
     """
@@ -149,7 +151,7 @@ class ReplacedFile:
         self._size = size
 
     def settle(self) -> None:
-        """Append late lines until nobody has the old file open, for a limited time."""
+        """Move late lines to the new file until nobody has the old file open or time is up."""
         try:
             deadline = time.monotonic() + _LATE_SECONDS
             while writers_of(os.fstat(self._descriptor)) and time.monotonic() < deadline:
@@ -162,7 +164,7 @@ class ReplacedFile:
             os.close(self._descriptor)
 
     def recover(self) -> None:
-        """Append late lines that a killed writer could not append."""
+        """Move late lines to the new file for a writer that was killed."""
         try:
             late_bytes = self._read_late()
             content = self._path.read_bytes() if self._path.exists() else b""
@@ -173,7 +175,7 @@ class ReplacedFile:
             os.close(self._descriptor)
 
     def drop_second_name(self) -> None:
-        """Remove the old file's name in the git dir."""
+        """Remove the name that the old file has in the git dir."""
         self._second_name.unlink(missing_ok=True)
 
     def _append_late(self) -> None:
@@ -187,7 +189,7 @@ class ReplacedFile:
 
 
 def find_open_writer(root: Path, path: str) -> int | None:
-    """Return a process that keeps a file open for longer than one append takes.
+    """Return a process that keeps a file open for longer than one append takes, or None.
 
     Such a process could append at any time after the file is replaced.
     """
@@ -201,7 +203,7 @@ def find_open_writer(root: Path, path: str) -> int | None:
 
 
 class AppendedFile:
-    """A file of the work tree that agents append to; `folder` in the git dir holds its copies."""
+    """A file of the work tree that agents append to. Its copies are in `folder` in the git dir."""
 
     def __init__(self, root: Path, path: str, folder: Path) -> None:
         self._root = root
@@ -209,9 +211,10 @@ class AppendedFile:
         self._folder = folder
 
     def replace_prefix(self, prefix: AppendedPrefix, content: bytes) -> ReplacedFile | None:
-        """Replace the prefix of the file by `content`.
+        """Replace the beginning of the file with `content`.
 
-        None if nothing changes; UncommittedEditError if the file begins otherwise.
+        Return None if the file stays the same. Raises UncommittedEditError if the file does not
+        begin with `prefix.start`.
         """
         if not os.path.lexists(self._root / self._path):
             self._save(content + prefix.left, replace=False)
@@ -226,7 +229,7 @@ class AppendedFile:
         return self._edit(edit)
 
     def switch_prefix(self, old_prefix: bytes, new_prefix: bytes) -> None:
-        """Replace the old prefix by a new one, if the file begins with the old prefix."""
+        """Replace `old_prefix` with `new_prefix` if the file begins with it."""
 
         def edit(text: bytes) -> bytes:
             is_old = text.startswith(old_prefix) and not text.startswith(new_prefix)
@@ -236,7 +239,7 @@ class AppendedFile:
             replaced_file.settle()
 
     def _edit(self, edit: Callable[[bytes], bytes]) -> ReplacedFile | None:
-        """Replace the file by its edited bytes; return None if nothing changes."""
+        """Replace the file with its edited bytes. Return None if they are the same."""
         file = self._root / self._path
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         replaced_file = None

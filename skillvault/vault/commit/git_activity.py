@@ -29,7 +29,7 @@ _COMMAND_CHARACTERS = 60  # of a command line in a message
 
 
 class GitLock(Struct, frozen=True):
-    """A lock file of git: its age in seconds, and True if a process seems to use the file."""
+    """A lock file of git with its age in seconds; `is_used` if a process seems to use it."""
 
     path: Path
     age: float
@@ -42,7 +42,7 @@ class GitLock(Struct, frozen=True):
 
 
 def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[GitLock]:
-    """Return the lock files in the git dirs, by path."""
+    """Return the lock files in the git dirs, ordered by path."""
     names = ("index.lock", "HEAD.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
              "shallow.lock", "objects/maintenance.lock")  # fmt: skip
     paths = {folder / name for folder in (git_dir, common) for name in names}
@@ -57,7 +57,6 @@ def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[
 
 
 def _read_saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
-    """Yield (path, time of the last change) of each file that exists."""
     for path in paths:
         try:
             state = path.stat()
@@ -70,7 +69,7 @@ def _read_saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
 def clear_git_locks(
     root: Path, git_dir: Path, common: Path, time_now: float, *, since: float = inf
 ) -> None:
-    """Remove unused lock files that are stale or were made since a time."""
+    """Remove the unused lock files that are stale or were made after `since`."""
     locks = git_locks(root, git_dir, common, time_now) if _PROC.is_dir() else []
     for lock in locks:
         if not lock.is_used and (lock.is_stale or time_now - lock.age >= since):
@@ -93,7 +92,6 @@ def writers_of(state: os.stat_result) -> set[int]:
 
 
 def _list_descriptors() -> Iterator[tuple[str, str]]:
-    """Yield (process, descriptor) of all visible processes."""
     for pid in _list_process_ids():
         try:
             names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `git_processes`)
@@ -123,25 +121,25 @@ def _is_writable(pid: str, descriptor: str) -> bool:
 
 
 class GitProcess(NamedTuple):
-    """A running git: its process id, its command line, and its start in unix time."""
+    """A running git, with its start in unix time."""
 
     pid: int
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     since: float
 
     @property
     def command(self) -> str:
         """The git command, such as `commit` or `gc`, or ""."""
-        words = iter(self.words[1:])
-        for word in words:
-            if word in _OPTIONS_WITH_VALUE:
-                next(words, None)
-            elif not word.startswith("-"):
-                return word
+        arguments = iter(self.arguments[1:])
+        for argument in arguments:
+            if argument in _OPTIONS_WITH_VALUE:
+                next(arguments, None)
+            elif not argument.startswith("-"):
+                return argument
         return ""
 
     def __str__(self) -> str:
-        line = " ".join(["git", *self.words[1:]])
+        line = " ".join(["git", *self.arguments[1:]])
         return f"process {self.pid}, `{shorten(' '.join(line.split()), _COMMAND_CHARACTERS)}`"
 
 
@@ -153,13 +151,13 @@ def git_processes(*folders: Path) -> Iterator[GitProcess]:
         folder = _read_link(f"{_PROC}/{pid}/cwd")
         if folder is None or not f"{folder}/".startswith(prefixes):
             continue
-        words, since = tuple(command_line(pid)), _read_start_time(pid)
-        if words and Path(words[0]).name == "git" and since is not None:
-            yield GitProcess(pid, words, since)
+        arguments, since = tuple(command_line(pid)), _read_start_time(pid)
+        if arguments and Path(arguments[0]).name == "git" and since is not None:
+            yield GitProcess(pid, arguments, since)
 
 
 def open_commit(*folders: Path) -> GitProcess | None:
-    """Return a running `git commit` of a person, unless it has been open for too long.
+    """Return a `git commit` that is open in the user's editor, unless it is open for too long.
 
     A git that started this process as its hook does not count.
     """
@@ -172,7 +170,7 @@ def open_commit(*folders: Path) -> GitProcess | None:
 
 
 def _read_start_time(pid: int) -> float | None:
-    """Return the start of a process in unix time; None if the process has ended."""
+    """Return the start of a process in unix time, or None if the process has ended."""
     fields = _read_stat(pid)
     if not fields:
         return None
@@ -181,7 +179,6 @@ def _read_start_time(pid: int) -> float | None:
 
 
 def _list_ancestors() -> set[int]:
-    """Return the ids of this process, its parent and so on."""
     pids: set[int] = set()
     pid = os.getpid()
     while pid > 1:
@@ -192,7 +189,7 @@ def _list_ancestors() -> set[int]:
 
 
 def _read_stat(pid: int) -> list[str]:
-    """Return the fields of `/proc/<pid>/stat` from the third on; [] for an unreadable process."""
+    """Return `/proc/<pid>/stat` from the third field on, or [] if the file cannot be read."""
     try:
         # `pid (name) state ppid …`; a name may hold anything, a parenthesis too.
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
@@ -209,28 +206,28 @@ def _read_link(link: str) -> str | None:
 
 
 def describe_holder(lock: Path, *folders: Path) -> str | None:
-    """Name the git that holds a lock file; None if the file does not exist.
+    """Return a sentence about the git that holds a lock file, or None without a lock file.
 
     A git that skillvault started is not named.
     """
     since = dict(_read_saving_times([lock])).get(lock)
     if since is None:
         return None
-    persons = [process for process in git_processes(*folders) if not is_own_git(process.words)]
+    persons = [process for process in git_processes(*folders) if not is_own_git(process.arguments)]
     holders = [process for process in persons if process.since <= since + 1]
     process = f" ({max(holders, key=lambda git: git.since)})" if holders else ""
     return f"git holds {lock.parent.name}/{lock.name} since {clock(since)}{process}"
 
 
 def clock(moment: float) -> str:
-    """Format a unix time as a local time of day, with the date unless that is today."""
+    """Format a unix time as local time, with the date unless it is today."""
     local_time = datetime.fromtimestamp(moment).astimezone()
     is_today = local_time.date() == datetime.now().astimezone().date()
     return local_time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M")
 
 
 def command_line(pid: int) -> list[str]:
-    """Return the words of a command line, or [] if the process cannot be read."""
+    """Return the arguments of a process, or [] if the process cannot be read."""
     try:
         raw = (_PROC / str(pid) / "cmdline").read_bytes()
     except OSError:

@@ -1,7 +1,8 @@
-"""Describe a publication in a file, so that the next writer can finish or undo it.
+"""Record a publication in a file, so that the next writer can finish or undo it.
 
 A writer saves its intent before it touches the first file, and removes the intent at the end. If
 the writer is killed, the next writer reads the intent and does one of three things:
+
 - The branch has the commits: it restores missing files.
 - A person's commit took a part of the files: it finishes the publication on top of that commit,
   because undoing could remove the only copy of a text.
@@ -33,7 +34,7 @@ from skillvault.vault.git.repository import Git
 
 
 class PathChange(Struct, frozen=True):
-    """The blob in the work tree and the index entry of a path, old and new; None is absent.
+    """A path with its blob in the work tree and its index entry, before and after; None is absent.
 
     If the file `grows`, agents append to it, and the blobs are only its beginning.
     """
@@ -46,12 +47,12 @@ class PathChange(Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[bool, bool]:
-        """Sort key: new files first, then replaced files, removed files last."""
+        """Sort key that puts new files first and removed files last."""
         return self.new_blob is None, self.old_blob is not None
 
 
 class Intent(Struct, frozen=True, kw_only=True):
-    """The intent to publish: the branch moves from `old` to `new`, and these paths change."""
+    """The plan of a publication: the branch moves from `old` to `new`, and paths change."""
 
     branch: str
     old: str | None
@@ -72,7 +73,7 @@ class Journal:
         self._file: tuple[Path, int] | None = None
 
     def write_intent(self, intent: Intent) -> None:
-        """Write an intent to a file that appears whole or not at all."""
+        """Write an intent to a file that appears complete or not at all."""
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix="intent-", suffix=".tmp", dir=self._folder)
         draft = Path(name)
@@ -92,7 +93,7 @@ class Journal:
         self._file = path, descriptor
 
     def rewrite(self, intent: Intent) -> None:
-        """Write the intent anew, after paths have changed."""
+        """Replace the intent after paths have changed."""
         old_file = self._file
         self.write_intent(intent)
         if old_file is not None:
@@ -106,23 +107,23 @@ class Journal:
             self._file[0].unlink(missing_ok=True)
 
     def release(self) -> None:
-        """Close the file of the intent; the next writer handles an intent that still exists."""
+        """Close the file of the intent. If it still exists, the next writer handles it."""
         if self._file is not None:
             os.close(self._file[1])
             self._file = None
 
     def roll_back(self, intent: Intent) -> None:
-        """Undo the publication of this writer, unless the branch has its commits after all."""
+        """Undo this publication, unless the branch has its commits after all."""
         if not self._is_published(intent):
             self.undo(intent)
         self.remove()
 
     def has_abandoned(self) -> bool:
-        """Return True if there is an intent of a killed writer."""
+        """Return True if a killed writer left an intent."""
         return next(self._claim_abandoned(), None) is not None
 
     def pause_reason(self) -> str | None:
-        """Return the reason if nothing may be committed because an intent cannot be read."""
+        """Return the reason if an unreadable intent forbids commits, else None."""
         for path in self._claim_abandoned():
             if path.suffix == ".json":
                 try:
@@ -149,10 +150,10 @@ class Journal:
             path.unlink(missing_ok=True)  # a draft: its publication had not begun
 
     def undo_before_commit(self) -> None:
-        """Undo publications of killed writers in the index that a `git commit` will commit.
+        """Undo publications of killed writers in the index of a running `git commit`.
 
-        That git waits for its hook and holds index.lock, so the journal stays: the next writer
-        must look at the index that git leaves.
+        That git waits for its hook and holds index.lock, so the journal stays: the next writer must
+        look at the index that git leaves.
         """
         for path in self._claim_abandoned():
             if path.suffix == ".json" and not self._is_published(intent := _read_intent(path)):
@@ -164,7 +165,7 @@ class Journal:
             self.remove_git_locks(since=path.stat().st_mtime)
 
     def _claim_abandoned(self) -> Iterator[Path]:
-        """Yield the intents of killed writers; each is locked while the caller uses it."""
+        """Yield the intents of killed writers, each locked while the caller uses it."""
         for path in sorted(self._folder.glob("intent-*")):
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -177,11 +178,11 @@ class Journal:
                 os.close(descriptor)
 
     def remove_git_locks(self, *, since: float = inf) -> None:
-        """Remove stale locks of git, and with `since` also those that a killed writer made."""
+        """Remove stale git locks, and all unused ones that were made after `since`."""
         clear_git_locks(self._root, *self._git.dirs(), time.time(), since=since)
 
     def _is_published(self, intent: Intent) -> bool:
-        """Return True if the branch got the commits, even if a person moved the branch later."""
+        """Return True if the branch ever had the commits of this intent."""
         tip, history = self._git.tip(intent.branch), self._git.history
         is_in_branch = tip is not None and history.is_ancestor(intent.new, tip)
         return is_in_branch or intent.new in history.reflog(intent.branch)
@@ -189,7 +190,7 @@ class Journal:
     def _finish(self, intent: Intent, commits: Sequence[str]) -> None:
         """Repeat the commits of a publication on top of a person's commit.
 
-        Files that the person's commit changed keep that text.
+        Files that the person's commit changed keep their text.
         """
         tip = parent = self._git.tip(intent.branch) or ""
         for sha in commits:
@@ -206,22 +207,22 @@ class Journal:
                 if index.get(path) == change.old_entry != change.new_entry == entries.get(path)
             }
         )
-        note = "skillvault: finish what a kill cut off"
+        reflog_message = "skillvault: finish what a kill cut off"
         branch = RefUpdate(f"refs/heads/{intent.branch}", parent, tip)
-        with self._git.ref_session(note) as refs:
+        with self._git.ref_session(reflog_message) as refs:
             refs.begin([branch])
             if not refs.commit():
                 raise VaultBusyError(f"the branch moved meanwhile ({refs.error}); run again")
 
     def _update_file(self, path: str, change: PathChange) -> None:
-        """Bring a file to its state after the publication, if it is still in the state before."""
+        """Write a file as published, unless it was changed since."""
         if change.grows and change.old_blob and change.new_blob:
             self._switch_prefix(path, change.old_blob, change.new_blob)
         elif read_blob_id(self._root, path) == change.old_blob != change.new_blob:
             self._write_blob(path, change.new_blob, change.new_entry)
 
     def _redo(self, intent: Intent) -> None:
-        """Restore files of a publication that are in HEAD but missing in the index or work tree."""
+        """Restore files of a publication that HEAD has, but the index or the work tree lacks."""
         paths = sorted(intent.changes)
         head = self._git.entries(self._git.head(), paths)
         index = self._git.index_file.entries(paths)
@@ -272,7 +273,6 @@ class Journal:
             self._git.index_file.set_entries(entries, self._git.settings().staging)
 
     def _has_change(self, path: str, change: PathChange) -> bool:
-        """Return True if the publication changed the content or the mode of a file."""
         if change.new_blob != change.old_blob:
             return True
         old_entry, new_entry = change.old_entry, change.new_entry
@@ -281,7 +281,6 @@ class Journal:
         return read_mode(self._root, path) == new_entry.mode
 
     def _has_new_content(self, path: str, change: PathChange) -> bool:
-        """Return True if a file still has the content that the publication wrote."""
         if change.grows and change.new_blob and change.old_blob:
             return has_prefix(self._root, path, self._blob(change.new_blob))
         return read_blob_id(self._root, path) == change.new_blob
@@ -294,7 +293,7 @@ class Journal:
         file.switch_prefix(self._blob(old_blob), self._blob(new_blob))
 
     def _write_blob(self, path: str, blob: str | None, entry: Entry | None) -> None:
-        """Write a blob to a file, with the mode of its entry; without a blob, remove the file."""
+        """Write a blob to a file with the mode of its entry, or remove the file if it is None."""
         if blob is None:
             files.remove_file(self._root, path)
             return
@@ -304,9 +303,9 @@ class Journal:
 
 
 def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
-    """Return the commits to finish, oldest first, if a person's commit has a part of their files.
+    """Return the commits to finish, oldest first, if a person committed some of their files.
 
-    A merge is not finished: `sync` merges again.
+    A merge is not finished, because `sync` merges again.
     """
     entries = git.entries(git.tip(intent.branch), sorted(intent.changes))
     changes = intent.changes.items()
@@ -319,7 +318,7 @@ def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
 
 
 def _copy_commit(git: Git, sha: str, parent: str) -> str:
-    """Repeat a commit on another parent, without the files that the parent changed."""
+    """Repeat a commit on another parent, without the files that differ there."""
     origin = f"{sha}^"
     entries = git.history.diff_trees(origin, sha)
     base = git.entries(git.history.commit_named(origin), sorted(entries))

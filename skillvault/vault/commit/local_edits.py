@@ -27,9 +27,10 @@ class GitState(Struct, frozen=True):
     """HEAD and the index at the paths that a change writes.
 
     `clashes` maps paths to a reason, if HEAD has a folder instead of a file or the reverse.
-    `missing_folders` are not in HEAD, or are files in the index. `has_modes` is True if the work
-    tree's modes count. `lost_blobs` (None: removed) are in the index from a commit of ours that no
-    branch has. `sparse_paths` are left out by a sparse checkout, so they do not count as deleted.
+    `missing_folders` are not in HEAD, or are files in the index. `has_modes` is True if the modes
+    of files in the work tree count. `lost_blobs` are in the index because of a lost commit (None if
+    the commit removed the file). `sparse_paths` are left out by a sparse checkout, so they do not
+    count as deleted.
     """
 
     tree: Mapping[str, Entry]
@@ -41,14 +42,17 @@ class GitState(Struct, frozen=True):
     sparse_paths: SparsePaths
 
     def is_sparse(self, root: Path, path: str) -> bool:
-        """Return True if a sparse checkout leaves out a path that has no file."""
+        """Return True if the sparse checkout leaves a path out and no file is there."""
         return path in self.sparse_paths and not os.path.lexists(root / path)
 
 
 def read_git_state(
     git: Git, commit: str | None, files: Files, origins: Mapping[str, str], *, has_modes: bool
 ) -> GitState:
-    """Read the state for a change; `origins` maps moved files to their current paths."""
+    """Read HEAD and the index at the paths of a change.
+
+    `origins` maps moved files to their current paths.
+    """
     paths = sorted({*files, *origins.values()})
     root = git.objects.root(commit) if commit else None
     clashes, folders = git.objects.clashes(root, paths)
@@ -71,7 +75,6 @@ def read_git_state(
 def _find_lost_blobs(
     git: Git, index: Mapping[str, Entry], paths: Sequence[str]
 ) -> dict[str, frozenset[str | None]]:
-    """Map paths to the blobs that lost commits left in the index."""
     lost_blobs: dict[str, frozenset[str | None]] = {}
     for commit in git.history.find_lost_commits():
         for path in commit.files.keys() & set(paths):
@@ -96,7 +99,7 @@ def local_edits(
     *,
     prefixes: Mapping[str, AppendedPrefix],
 ) -> dict[str, str]:
-    """Map each locally edited path to the reason.
+    """Return the reason for each path that is edited locally.
 
     `prefixes` belong to files that agents append to: an appended line is not a local edit.
     """
@@ -124,7 +127,7 @@ def local_edits(
 
 
 def _find_staged_clashes(state: GitState, files: Files) -> dict[str, str]:
-    """Map paths to a reason, if a folder is staged instead of the file or the reverse."""
+    """Return a reason for each path if a folder is staged instead of the file, or the reverse."""
     reasons: dict[str, str] = {}
     for path in files:
         for folder in layout.folders_above(path):
@@ -149,7 +152,10 @@ def _edit_reason(
     modes: set[str],
     prefix: AppendedPrefix | None,
 ) -> str | None:
-    """Return the reason if a file is edited locally; a change gives it this blob and mode."""
+    """Return the reason if a file is edited locally, else None.
+
+    `blob` and `modes` are the content and modes that the change may give the file.
+    """
     base = state.tree[path].id if path in state.tree else None
     lost_blobs = state.lost_blobs.get(path, frozenset())
     if blob is not None:  # a moved file is not written at its old path: it would exist twice
@@ -170,7 +176,7 @@ def _edit_reason(
 
 
 def read_mode(root: Path, path: str) -> str | None:
-    """Return the mode that git would record for a file in the work tree; None without a file."""
+    """Return the mode that git would record for a file, or None if the file does not exist."""
     state = read_state(f"{root}/{path}")
     if state is None or not stat.S_ISREG(state.st_mode):
         return None
@@ -178,7 +184,6 @@ def read_mode(root: Path, path: str) -> str | None:
 
 
 def _find_special_folder(root: Path, path: str) -> str | None:
-    """Return the first parent of a path that is not a plain folder, such as a link."""
     for folder in layout.folders_above(path):
         state = read_state(f"{root}/{folder}")
         if state is None:
@@ -189,7 +194,7 @@ def _find_special_folder(root: Path, path: str) -> str | None:
 
 
 def read_blob_id(root: Path, path: str) -> str | None:
-    """Return the blob id of a file in the work tree; None for anything but a regular file."""
+    """Return the blob id of a file in the work tree, or None for anything but a regular file."""
     file = root / path
     if file.is_symlink() or not file.is_file():
         return None
@@ -206,7 +211,7 @@ def has_prefix(root: Path, path: str, start: bytes) -> bool:
 
 
 def _file_reason(root: Path, path: str, blobs: set[str | None]) -> str | None:
-    """Return the reason if the file of the work tree has none of these blobs."""
+    """Return the reason if the file in the work tree is none of these blobs, else None."""
     if folder := _find_special_folder(root, path):
         return f"{folder} is not a plain folder"
     state = read_state(f"{root}/{path}")

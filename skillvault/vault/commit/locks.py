@@ -2,7 +2,7 @@
 
 The locks of the vault are flocks, which the kernel frees when a process dies. An index.lock of
 skillvault begins with a mark. If no process holds the flock of such a file, its writer was killed,
-and the next writer takes the lock over.
+and the next writer takes over the lock.
 """
 
 import fcntl
@@ -44,7 +44,7 @@ os.register_at_fork(after_in_child=_thread_locks.clear)
 def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
     """Hold the writer lock of the vault and yield its descriptor.
 
-    VaultBusyError names the holder after `wait` seconds.
+    Raises VaultBusyError after `wait` seconds.
     """
     busy = "another skillvault is writing here ({}); try again when it ends"
     thread_lock = _thread_locks.setdefault(folder, threading.RLock())
@@ -59,7 +59,7 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
 
 
 def daemon_lock(folder: Path) -> AbstractContextManager[int]:
-    """Hold the lock of the daemon; VaultBusyError names a daemon that runs already."""
+    """Hold the daemon's lock. Raise VaultBusyError if another daemon runs."""
     busy = "another `skillvault watch` runs on this vault ({}); stop it first"
     return _hold_flock(folder / DAEMON, 0.0, busy)
 
@@ -67,8 +67,8 @@ def daemon_lock(folder: Path) -> AbstractContextManager[int]:
 def client_lock(folder: Path, wait: float) -> AbstractContextManager[int]:
     """Hold the lock for asking the judge's client, and yield its descriptor.
 
-    A child process that inherits the descriptor holds the lock, too. VaultBusyError names the
-    holder after `wait` seconds.
+    A child process that inherits the descriptor holds the lock, too. Raises VaultBusyError after
+    `wait` seconds.
     """
     busy = "the client is being asked already ({}); try again when it has answered"
     return _hold_flock(folder / CLIENT, wait, busy)
@@ -76,9 +76,9 @@ def client_lock(folder: Path, wait: float) -> AbstractContextManager[int]:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Lock a folder outside the vault, without a file in the folder.
+    """Lock a folder outside the vault without creating a file there.
 
-    VaultBusyError if another process holds the lock for long.
+    Raises VaultBusyError if another process holds the lock for long.
     """
     busy = f"{folder}: another skillvault is writing here; try again when it ends"
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -115,7 +115,7 @@ def _acquire(descriptor: int, wait: float, busy: Callable[[], str]) -> None:
 
 
 def claim(descriptor: int) -> bool:
-    """Take the flock of an open file if it is free; the flock lasts while the file is open."""
+    """Take the flock of an open file and return True, or return False if it is not free."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -124,7 +124,7 @@ def claim(descriptor: int) -> bool:
 
 
 def holder(path: Path) -> str | None:
-    """Name the process that holds this flock; None if no process holds it."""
+    """Return a text that names the process with this flock, or None if it is free."""
     access = os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY  # a disk may be read-only
     try:
         descriptor = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -137,7 +137,7 @@ def holder(path: Path) -> str | None:
 
 
 def _describe_owner(descriptor: int) -> str:
-    """Name the process that holds the flock of an open file.
+    """Return a text that names the process with the flock of an open file.
 
     At first the file is empty or has the pid of a killed process.
     """
@@ -153,7 +153,6 @@ def _describe_owner(descriptor: int) -> str:
 
 
 def _read_pid(descriptor: int) -> int | None:
-    """Read the id of the holder's process from an open lock file; None if it has none."""
     owner = re.fullmatch(rb'\{"pid": ([1-9][0-9]{0,8})\}', os.pread(descriptor, 1000, 0))
     return int(owner[1]) if owner else None
 
@@ -163,13 +162,13 @@ def _read_pid(descriptor: int) -> int | None:
 
 @contextmanager
 def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
-    """Hold index.lock; VaultBusyError names the git that holds it for `wait` seconds."""
+    """Hold index.lock. Raise VaultBusyError if another git has it for `wait` seconds."""
     path = git_dir / "index.lock"
     descriptor = _acquire_index(path, git_dir / "skillvault" / f"lock-{draft_name()}", wait)
     if descriptor is None:
-        git = describe_holder(path, root, git_dir) or "another git was at work"
+        reason = describe_holder(path, root, git_dir) or "another git was at work"
         raise VaultBusyError(
-            f"{git}; what arrived waits in inbox/ and is taken when that git is done"
+            f"{reason}; what arrived waits in inbox/ and is taken when that git is done"
         )
     try:
         reach("index-locked")
@@ -182,7 +181,7 @@ def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
 
 
 def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool) -> str | None:
-    """Name the person's git that a publication would wait for; None if no git is at work.
+    """Return a sentence about the user's git that a publication would wait for, or None.
 
     With `waiting` changes, a commit that is open in an editor counts, too.
     """
@@ -207,7 +206,7 @@ def has_abandoned_lock(git_dir: Path) -> bool:
 
 
 def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
-    """Take index.lock and return its descriptor; None after `wait` seconds."""
+    """Take index.lock and return its descriptor, or None after `wait` seconds."""
     deadline = time.monotonic() + wait
     draft.parent.mkdir(exist_ok=True)
     descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -229,7 +228,7 @@ def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
 
 
 def _link_lock(draft: Path, path: Path) -> bool:
-    """Create a lock file together with its content; return False if the file exists."""
+    """Create a lock file together with its content. Return False if the file exists."""
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -238,7 +237,7 @@ def _link_lock(draft: Path, path: Path) -> bool:
 
 
 def _take_over(path: Path) -> int | None:
-    """Take over the lock of a killed writer of skillvault; None for any other lock."""
+    """Return the descriptor of a lock that a killed writer left, or None for any other lock."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         is_marked = os.pread(descriptor, len(_MARK), 0) == _MARK
@@ -260,7 +259,7 @@ def _is_open_file(path: Path, descriptor: int) -> bool:
 
 @contextmanager
 def gc_lock(common: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
-    """Hold git's gc.pid, so that no `git gc` begins; VaultBusyError while a `git gc` runs.
+    """Hold git's gc.pid, so that no `git gc` begins. Raise VaultBusyError while one runs.
 
     The file gc-owner has a copy of our gc.pid. If nobody holds the flock of gc-owner and both files
     agree, a killed writer of skillvault left gc.pid, even if its process id is in use again.
@@ -276,7 +275,7 @@ def gc_lock(common: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
 
 
 def clear_gc(common: Path) -> bool:
-    """Remove the gc.pid of a killed writer; return False if there is none."""
+    """Remove the gc.pid that a killed writer left. Return False if there is none."""
     path = common / "gc.pid"
     if not path.exists():
         return False
@@ -287,7 +286,7 @@ def clear_gc(common: Path) -> bool:
 
 @contextmanager
 def _hold_gc_owner(path: Path, owner_file: Path, deadline: float) -> Iterator[int]:
-    """Lock gc-owner, clear up after a killed writer, and write the content of our gc.pid."""
+    """Lock gc-owner, clean up after a killed writer, and write the content of our gc.pid."""
     owner_file.parent.mkdir(exist_ok=True)
     descriptor = os.open(owner_file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     try:
@@ -303,7 +302,7 @@ def _hold_gc_owner(path: Path, owner_file: Path, deadline: float) -> Iterator[in
 
 
 def _pause_for_gc(path: Path, deadline: float) -> None:
-    """Wait a moment; after the deadline, VaultBusyError names gc.pid and the next step."""
+    """Wait a moment. Raise VaultBusyError after the deadline."""
     if time.monotonic() >= deadline:
         raise VaultBusyError(
             f"{gc_holder(path) or '`git gc` was at work here'}; try again when it is done, or "
@@ -314,7 +313,7 @@ def _pause_for_gc(path: Path, deadline: float) -> None:
 
 
 def gc_holder(path: Path) -> str | None:
-    """Name the process in gc.pid; None if the file does not exist."""
+    """Return a sentence about the process in gc.pid, or None if the file does not exist."""
     try:
         pid, _, host = path.read_text(errors="replace").strip().partition(" ")
     except FileNotFoundError:
@@ -335,7 +334,7 @@ def _gc_content() -> str:
 
 
 def _claim_gc(path: Path) -> bool:
-    """Write gc.pid unless a `git gc` runs; remove a stale gc.pid."""
+    """Write gc.pid and return True; if one exists, remove it if it is stale and return False."""
     draft = path.parent / "skillvault" / f"lock-{draft_name()}"
     try:
         draft.write_text(_gc_content())  # a half-written gc.pid would be taken for git's
@@ -351,11 +350,11 @@ def _claim_gc(path: Path) -> bool:
 def _is_gc_running(path: Path) -> bool:
     """Return True if the `git gc` that wrote a gc.pid still runs, by git's own rule."""
     try:
-        age, words = time.time() - path.stat().st_mtime, path.read_text().split()
+        age, fields = time.time() - path.stat().st_mtime, path.read_text().split()
     except FileNotFoundError:
         return False
-    if age > _GC_SECONDS or len(words) != 2:
+    if age > _GC_SECONDS or len(fields) != 2:
         return age <= _GC_UNREADABLE_SECONDS
-    return words[1] != socket.gethostname() or (
-        words[0].isdigit() and int(words[0]) != os.getpid() and is_alive(int(words[0]))
+    return fields[1] != socket.gethostname() or (
+        fields[0].isdigit() and int(fields[0]) != os.getpid() and is_alive(int(fields[0]))
     )

@@ -1,8 +1,8 @@
 """Set two marks in the front matter of a skill: `metadata.written` and `metadata.internal`.
 
 `written` lists the sections that the program wrote, so that edits of a person are recognized.
-`internal` tells agents to skip the skills in proposed/ and archive/. If a skill returns to skills/,
-the mark goes, unless a person had set it there.
+`internal` tells agents to ignore the skills in proposed/ and archive/. If a skill returns to
+skills/, this mark is removed, unless a person had set it there.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ INTERNAL_KEY, WRITTEN_KEY = ("metadata", "internal"), ("metadata", "written")
 
 
 def is_internal(content: bytes) -> bool:
-    """Return True if a skill's file has the internal mark; False for an unreadable file."""
+    """Return True if a skill's file can be read and has the internal mark."""
     try:
         meta, _ = front_matter.read_document(front_matter.text_of(content))
     except BadInputError:
@@ -33,7 +33,7 @@ def is_internal(content: bytes) -> bool:
 
 
 def mark_internal(path: str, content: bytes) -> bytes:
-    """Mark a skill's file as internal; UncommittedEditError if other text would change."""
+    """Mark a skill's file as internal. Raise UncommittedEditError if other text would change."""
     if is_internal(content):
         return content
     with _name_broken_file(path):
@@ -43,7 +43,7 @@ def mark_internal(path: str, content: bytes) -> bytes:
 
 @contextmanager
 def _name_broken_file(path: str) -> Iterator[None]:
-    """Convert a BadInputError to an UncommittedEditError that names the file."""
+    """Raise UncommittedEditError with the path for a BadInputError in the block."""
     try:
         yield
     except BadInputError as error:
@@ -51,12 +51,12 @@ def _name_broken_file(path: str) -> Iterator[None]:
 
 
 def encode_marked(skill: Record) -> bytes:
-    """Encode a new skill of the program, with a mark for each section."""
+    """Encode a new skill that the program wrote, with a mark for each section."""
     assert isinstance(skill, Skill)
-    words = section_marks.format_marks(
+    written = section_marks.format_marks(
         section_marks.marks_of(skill.description, skill.body.strip())
     )
-    return codec.encode(replace(skill, written=words))
+    return codec.encode(replace(skill, written=written))
 
 
 def mark_changed_sections(
@@ -65,7 +65,7 @@ def mark_changed_sections(
     paths: Iterable[str],
     foreign_sections: Mapping[str, Collection[str]],
 ) -> dict[str, bytes]:
-    """Mark the sections that the program changed, and return the new files.
+    """Mark the sections that the program changed, and return the files with new marks.
 
     `foreign_sections` maps a path to the sections that come from a person.
     """
@@ -85,9 +85,9 @@ def mark_changed_sections(
             marks[section_marks.heading_mark(section_marks.DESCRIPTION)] = section_marks.text_mark(
                 skill.description
             )
-        words = section_marks.format_marks(marks)
-        if words != skill.written:
-            marked_files[path] = front_matter.with_key(content, WRITTEN_KEY, words)
+        written = section_marks.format_marks(marks)
+        if written != skill.written:
+            marked_files[path] = front_matter.with_key(content, WRITTEN_KEY, written)
     return marked_files
 
 
@@ -95,31 +95,31 @@ Files = dict[str, bytes | None]
 
 
 def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
-    """Set or remove the internal mark in each skill of a change.
+    """Return the files of a change with the internal mark set or removed in each skill.
 
     `origins` maps moved files to their old paths. Raises UncommittedEditError for a file that
     cannot be marked.
     """
-    marks: Files = {}
+    marked_files: Files = {}
     for path, content in files.items():
         if content is None or not layout.is_skill(path):
             continue
         if layout.shelf_of(path) != layout.SERVED:
-            marks[path] = mark_internal(path, content)
+            marked_files[path] = mark_internal(path, content)
         elif is_internal(content) and _has_shelf_mark(path, origins.get(path), history, git):
             with _name_broken_file(path):
-                marks[path] = front_matter.without_key(content, INTERNAL_KEY)
-    return files | marks
+                marked_files[path] = front_matter.without_key(content, INTERNAL_KEY)
+    return files | marked_files
 
 
 def _has_shelf_mark(path: str, origin: str | None, history: History, git: Git) -> bool:
-    """Return True if a skill that moves to skills/ got its internal mark in its old folder."""
+    """Return True if a skill got its internal mark because it left skills/."""
     if origin is None:
         return False
     if layout.shelf_of(origin) != "archive":
         return True
-    name = layout.ref_of(path)
-    commits = history.commits_touching([name] if name else [])
+    ref = layout.ref_of(path)
+    commits = history.commits_touching([ref] if ref else [])
     contents = git.objects.read_files(f"{commit.sha}:{path}" for commit in commits)
     content = next(iter(contents.values()), None)
     return content is None or not is_internal(content)

@@ -1,7 +1,7 @@
 """Pack the loose objects of a vault while nobody writes, and extend git's commit graph.
 
-Each pack has at least twice the objects of the next. No object is removed, no reflog expires, no
-hook runs. The commit graph stores the changed paths, which makes `git log -- PATH` fast.
+Each pack has at least twice the objects of the next. No object is removed, no reflog expires, and
+no hook runs. The commit graph stores the changed paths, which makes `git log -- PATH` fast.
 """
 
 from contextlib import suppress
@@ -20,14 +20,14 @@ _SETTINGS = as_environment({"maintenance.loose-objects.auto": "-1"})  # pack any
 
 
 def count_loose(git: Git) -> int:
-    """Return an estimate of the number of loose objects."""
+    """Return the estimated number of loose objects."""
     folders = [git.dirs()[1] / "objects" / name for name in _SAMPLE]
     names = [name for folder in folders if folder.is_dir() for name in folder.iterdir()]
     return len(names) * 256 // len(_SAMPLE)
 
 
 def pack(git: Git, loose: int = LOOSE) -> bool:
-    """Pack if more than `loose` objects are loose; return False if nothing was packed."""
+    """Pack if there are more than `loose` loose objects. Return False if nothing was packed."""
     if count_loose(git) <= loose:
         return False
     common = git.dirs()[1]

@@ -47,7 +47,7 @@ _PAUSE = 0.01
 
 
 class StagedChange(Struct, frozen=True):
-    """A change and the new bytes of its files by path (None for a removed file).
+    """A change with the new bytes of its files by path (None for a removed file).
 
     `origins` maps moved files to their old paths. `created` are new files. `prefixes` belong to
     files that agents append to. `links` are the links that the change adds, removes or alters.
@@ -62,10 +62,10 @@ class StagedChange(Struct, frozen=True):
 
 
 class _Group(Struct, frozen=True):
-    """Staged changes, by commit, and the last version of each path.
+    """Staged changes, grouped by commit, with the last version of each path.
 
-    `origins` maps moved files to their paths before the first change. `prefixes` are those of the
-    first change of each file that agents append to.
+    `origins` maps moved files to their paths before the first change. Each file that agents append
+    to has the prefix from its first change.
     """
 
     by_commit: Sequence[Sequence[StagedChange]]
@@ -96,7 +96,10 @@ def _group_changes(changes: Sequence[StagedChange]) -> _Group:
 def check_edits(
     root: Path, git: Git, commit: str | None, staged: StagedChange | _Group, *, has_modes: bool
 ) -> GitState:
-    """Read the state of the paths of a change; UncommittedEditError for a locally edited path."""
+    """Read HEAD and the index at the paths of a change.
+
+    Raises UncommittedEditError if one of the paths is edited locally.
+    """
     state = read_git_state(git, commit, staged.files, staged.origins, has_modes=has_modes)
     if edits := local_edits(root, state, staged.files, staged.origins, prefixes=staged.prefixes):
         path, reason = min(edits.items())
@@ -107,8 +110,8 @@ def check_edits(
 class _Publication(Struct, frozen=True):
     """The drafts of a publication, before any part is visible.
 
-    `state` is that of the paths before. The draft `index` is a copy of the index with this
-    `checksum`.
+    `state` is the state of the paths beforehand. `index` is the draft of a new index, made from the
+    index with this `checksum`.
     """
 
     group: _Group
@@ -121,7 +124,7 @@ class _Publication(Struct, frozen=True):
 
 
 class Writer:
-    """Publishes groups of changes in one work tree, under the writer's lock.
+    """A writer that publishes changes in one work tree. The caller holds the writer's lock.
 
     `check_normal` raises PausedError in the middle of a git operation, such as a rebase. A commit
     has the program as author if all of its changes come from `steps`.
@@ -155,8 +158,8 @@ class Writer:
     ) -> list[tuple[str, Sequence[StagedChange]]] | None:
         """Publish changes, and return each commit with its changes, oldest first.
 
-        Nothing is published if the branch moved (None), if a path is edited locally
-        (UncommittedEditError) or while another git is at work (VaultBusyError).
+        Return None if the branch moved. Raises UncommittedEditError if a path is edited locally,
+        VaultBusyError while another git is at work.
         """
         group = _group_changes(changes)
         self._parent, self._settings = parent, self._git.settings()
@@ -187,7 +190,7 @@ class Writer:
         return list(zip(commits, group.by_commit, strict=True)) if is_published else None
 
     def _publish(self, publication: _Publication, refs: RefSession) -> bool:
-        """Write the intent, take git's locks, and publish; False if the branch moved meanwhile."""
+        """Write the intent, take git's locks, and publish. Return False if the branch moved."""
         self._is_visible = False
         try:
             self._journal.write_intent(publication.intent)
@@ -212,7 +215,6 @@ class Writer:
         return is_published
 
     def _check_unopened(self, group: _Group) -> None:
-        """Raise UncommittedEditError if a process may still append to a file of the group."""
         for path, prefix in group.prefixes.items():
             is_unchanged = group.files[path] == prefix.start and not prefix.left
             process = None if is_unchanged else work_files.find_open_writer(self._root, path)
@@ -225,7 +227,7 @@ class Writer:
             self._replaced_files.pop().settle()
 
     def _publish_locked(self, publication: _Publication, refs: RefSession) -> bool:
-        """Check again, lock the branch and HEAD, and publish; return False if the branch moved."""
+        """Check again, lock the branch and HEAD, and publish. Return False if the branch moved."""
         self._check_normal()
         state = self._read_state(publication.group)
         index_file = self._git.index_file
@@ -252,13 +254,16 @@ class Writer:
             refs.end()
             try:
                 self._journal.roll_back(intent)
-            except (OSError, GitError) as second_error:  # the next writer has the journal
-                note = f"the next command that writes undoes the unfinished change ({second_error})"
+            except (OSError, GitError) as undo_error:  # the next writer has the journal
+                note = f"the next command that writes undoes the unfinished change ({undo_error})"
                 error.add_note(note)
             raise
 
     def _replace_state(self, publication: _Publication, intent: Intent, refs: RefSession) -> bool:
-        """Replace files, index and branch; if git refuses the branch, undo all and return False."""
+        """Replace the files, the index and the branch.
+
+        If git does not move the branch, undo the changes and return False.
+        """
         # The files first: were we killed here and the lock removed by hand, a person's commit of
         # the index would hold files that the work tree lacks, and `commit -a` would delete them.
         self._place_files(publication, intent)
@@ -274,10 +279,10 @@ class Writer:
         return True
 
     def _restage(self, publication: _Publication) -> bool:
-        """Restore index entries that a person's git overwrote; False if that git is still at work.
+        """Restore index entries that a person's git overwrote, unless it is still at work.
 
-        Git reads the index before it locks it. An old index written back would make the person's
-        next commit remove our files. If this returns False, the next writer restores the entries.
+        Git reads the index before it locks it. If git wrote an old index back, the person's next
+        commit would remove our files. If this returns False, the next writer restores the entries.
         """
         index_file = self._git.index_file
         if index_file.is_last_written():
@@ -298,7 +303,7 @@ class Writer:
         return True
 
     def _restore_cleaned(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
-        """Restore files that a `git clean` removed because it had read the index too early."""
+        """Restore files that a `git clean` removed because it had read the old index."""
         self._restore_missing(files, intent)
         deadline = time.monotonic() + _CLEAN_SECONDS
         while self._is_cleaning() and time.monotonic() < deadline:
@@ -318,7 +323,7 @@ class Writer:
                 work_files.write_file(self._root, path, content, drafts, mode=mode, replace=False)
 
     def _wait_for_open_commit(self) -> None:
-        """Wait while a `git commit` is open in an editor; VaultBusyError after a while.
+        """Wait while a `git commit` is open in an editor. Raise VaultBusyError after a while.
 
         Such a commit holds no lock, and fails at its end if the branch has moved.
         """
@@ -334,7 +339,6 @@ class Writer:
 
     @contextmanager
     def _lock_without_commit(self) -> Iterator[None]:
-        """Hold index.lock while no `git commit` is open; check again under the lock."""
         while True:
             self._wait_for_open_commit()
             reach("before-lock")
@@ -345,7 +349,7 @@ class Writer:
 
     @contextmanager
     def _lock_quiet_index(self) -> Iterator[None]:
-        """Hold index.lock while no git is half-way; stop waiting after a while."""
+        """Hold index.lock at a time when no git is at work, or after a limited wait."""
         deadline = time.monotonic() + _GIT_SECONDS
         while True:
             seconds = self._git.index_file.seconds_until_quiet()
@@ -394,7 +398,10 @@ class Writer:
     def _make_commits(
         self, group: _Group, drafts: Sequence[CommitDraft], at: datetime
     ) -> list[str]:
-        """Make the drafted commits; if a remote has them all, return the remote's last commit."""
+        """Make the drafted commits and return their ids.
+
+        If a remote has all of them, return the remote's last commit.
+        """
         join = group.by_commit[-1][-1].change.joins
         if join is None or not join.forward:
             return self._git.committer.make_commits(drafts, self._parent, at, self._settings)
@@ -405,7 +412,7 @@ class Writer:
     def _write_entry(
         self, path: str, staged: StagedChange, current: Mapping[str, Entry | None]
     ) -> Entry | None:
-        """Return the index entry of a file; a file that stays or moves keeps its mode."""
+        """Write a file's blob and return its index entry. The file keeps its mode if it had one."""
         content = staged.files[path]
         if content is None:
             return None
@@ -430,7 +437,7 @@ class Writer:
         return Intent(branch=self._branch, old=self._parent, new=new_tip, changes=changes)
 
     def _place_files(self, publication: _Publication, intent: Intent) -> None:
-        """Write the files; UncommittedEditError for a file that a person saved meanwhile."""
+        """Write the files. Raise UncommittedEditError for a file that was saved meanwhile."""
         prefixes = publication.group.prefixes
         # New files first, removals last: if we are killed, each text still has a copy.
         for path, change in sorted(intent.changes.items(), key=lambda item: item[1].sort_key):

@@ -1,6 +1,7 @@
-"""Read the files of skills at HEAD and at earlier commits, wherever the skill was then.
+"""Read the files of skills at HEAD and at earlier commits.
 
-The folders skills/, proposed/ and archive/ are called shelves.
+A skill may have been in another of the folders skills/, proposed/ and archive/, which are called
+shelves, and it may have had another name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +16,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def folder_files(git: Git, head: Topics, folder: str) -> dict[str, bytes]:
-    """Map the path of each committed file of a folder to its bytes; executables are `Program`."""
+    """Return the bytes of each committed file in a folder, as `Program` if executable."""
     contents = head.files.read(head.files.below(folder))
     entries = git.entries(head.commit, list(contents))
     return {
@@ -37,7 +38,7 @@ class SkillText(NamedTuple):
 def skill_texts(
     git: Git, versions: Iterable[tuple[str, str]], former_names: Mapping[str, str]
 ) -> dict[tuple[str, str], SkillText]:
-    """Map each (commit, name) to the text of the skill at that commit; see `skill_files`."""
+    """Return the text of the skill for each (commit, name); see `skill_files`."""
     names = {(commit, layout.skill_path(name)): name for commit, name in versions}
     texts: dict[tuple[str, str], SkillText] = {}
     for (commit, path), (shelf, content) in skill_files(git, names, former_names).items():
@@ -59,28 +60,27 @@ def skill_texts(
 def skill_files(
     git: Git, versions: Iterable[tuple[str, str]], former_names: Mapping[str, str]
 ) -> dict[tuple[str, str], tuple[str, bytes]]:
-    """Map each version, a (commit, path in skills/), to its shelf and bytes.
+    """Return (shelf, bytes) for each version, which is a (commit, path in skills/).
 
-    `former_names` maps names that skills had earlier to their names now.
+    `former_names` maps former names of skills to their current names.
     """
     open_versions = list(versions)
     files: dict[tuple[str, str], tuple[str, bytes]] = {}
     for shelf in layout.SHELVES:  # most skills are on the first
-        pairs = [
+        objects = [
             (version, f"{version[0]}:{shelf}/{path}")
             for version in open_versions
             for path in _find_paths(version[1].partition("/")[2], former_names)
         ]
-        contents = git.objects.read_files([name for _, name in pairs])
-        for version, name in pairs:
-            if name in contents:
-                files.setdefault(version, (shelf, contents[name]))
+        contents = git.objects.read_files([object_name for _, object_name in objects])
+        for version, object_name in objects:
+            if object_name in contents:
+                files.setdefault(version, (shelf, contents[object_name]))
         open_versions = [version for version in open_versions if version not in files]
     return files
 
 
 def _find_paths(path: str, former_names: Mapping[str, str]) -> list[str]:
-    """Return the paths that a file of a skill may have below a shelf, one for each name."""
     name, _, file_path = path.partition("/")
     aliases = [alias for alias, skill in former_names.items() if skill == name]
     return [path, *(f"{alias}/{file_path}" for alias in aliases)]

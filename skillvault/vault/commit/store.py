@@ -1,7 +1,7 @@
-"""Read a vault, stage Changes on its index, and commit them: the `Store`.
+"""Read a vault, stage changes in its index, and commit them: the `Store`.
 
-`publish` does the work of a commit. This module decides what a commit has, and clears up after
-killed writers.
+This module decides what a commit contains, and cleans up after killed writers. `publish` makes the
+commit.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def clear_up(root: Path, git: Git, branch: str) -> None:
-    """Finish or undo the changes of killed writers; remove their drafts, pins and locks."""
+    """Finish or undo the changes of killed writers, and remove their drafts, pins and locks."""
     journal = Journal(root, git)
     git_dir, common = git.dirs()
     for pattern in ("index-*", "lock-*", "drafts/*"):
@@ -70,7 +70,7 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
 
 
 def clear_taken(store: Store) -> None:
-    """Delete the taken inbox files whose commit is in the branch; put the others back."""
+    """Delete the taken inbox files whose commit is in the branch, and put the others back."""
     commits = store.taken.commits()
     if not commits or not os.access(store.git.dirs()[0], os.W_OK):
         return
@@ -108,12 +108,12 @@ class Store(threading.local):
 
     @cached_property
     def taken(self) -> TakenFiles:
-        """The inbox files whose commit is not in the branch yet."""
+        """The inbox files that were taken, but whose commit is not in the branch yet."""
         return TakenFiles(self.root, self.git.dirs()[0] / "skillvault" / "taken")
 
     @cached_property
     def index(self) -> IndexDatabase:
-        """The index of the branch's files and history, in SQLite."""
+        """The index database, which has the branch's files and history."""
         path = self.git.dirs()[0] / "skillvault" / "index.db"
         return IndexDatabase(
             path, self._rebuild, self._agenda, lambda pin: follow.first_contradiction(pin, self.git)
@@ -121,22 +121,21 @@ class Store(threading.local):
 
     @cached_property
     def ledger(self) -> spending.Ledger:
-        """The ledger of a paid judge, one for all work trees."""
+        """The ledger of a paid judge, which all work trees share."""
         return spending.Ledger(self.git.dirs()[1] / "skillvault" / "judge.db")
 
     @cached_property
     def staging(self) -> Staging:
-        """The vault with the staged changes, on the commit that the index has; see `follow`."""
+        """The vault with the staged changes, on top of the commit in the index."""
         return Staging(self.index, self.git.blobs)
 
     def encode_record(self, record: Record) -> bytes:
-        """Encode a new record; the bytes are cached, because several callers need them."""
+        """Encode a new record. The bytes are cached, because several callers need them."""
         if id(record) not in self._encoded:
             self._encoded[id(record)] = record, codec.encode(record)
         return self._encoded[id(record)][1]
 
     def _rebuild(self) -> None:
-        """Rebuild the index, with the staged changes."""
         files = self.staging.files_staged
         follow.follow_tip(self.index, self.git, self.tip)
         if files:
@@ -146,12 +145,12 @@ class Store(threading.local):
     # ── reading ──────────────────────────────────────────────────────────────────────
 
     def head(self) -> Snapshot:
-        """Return a snapshot of the committed vault, which later commits do not change."""
+        """Return a snapshot of the committed vault. Later commits do not change the snapshot."""
         self.follow()
         return Snapshot(self.index.pin(), self.git.blobs)
 
     def follow(self) -> None:
-        """Bring the index to the branch's tip, unless a change is staged on it."""
+        """Update the index to the tip of the branch, unless a change is staged."""
         if not self.index.pending:
             follow.follow_tip(self.index, self.git, self.tip)
         if self._must_detach:
@@ -159,16 +158,16 @@ class Store(threading.local):
             self._must_detach = False
 
     def tip(self) -> str | None:
-        """Return the last commit of the learning branch; None without commits."""
+        """Return the last commit of the learning branch, or None without commits."""
         return follow.find_tip(self.index, self.git)
 
     def git_index(self) -> WorkTreeView:
-        """Return a view of git's index: the files that the next commit would have."""
+        """Return a view of git's index, which has the files of the next commit."""
         contents = {path: entry.id for path, entry in self.git.index_file.all_entries().items()}
         return WorkTreeView(contents, self.git.blobs, self.head().records.by_blob)
 
     def work_tree(self) -> WorkTreeView:
-        """Return a view of the work tree: the files that a person sees, committed or not."""
+        """Return a view of the work tree, with committed and uncommitted files."""
         data: dict[str, bytes] = {}
         contents: dict[str, str] = {}
         for path in _list_vault_files(self.root):
@@ -192,9 +191,10 @@ class Store(threading.local):
     # ── changes ──────────────────────────────────────────────────────────────────────
 
     def files_of(self, change: Change, base: Topics) -> dict[str, bytes | None]:
-        """Return the new bytes of each path that a change touches; None for a removed file.
+        """Return the new bytes of each path that a change touches, with None for a removed file.
 
-        UncommittedEditError if an edited file is gone or a moved file would replace another file.
+        Raises UncommittedEditError if an edited file is gone or a moved file would replace another
+        file.
         """
         removes = (path for path in change.removes if not path.startswith(LINK))
         files: dict[str, bytes | None] = dict.fromkeys(removes) | dict(change.files)
@@ -230,7 +230,7 @@ class Store(threading.local):
         return marks.mark_shelves(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
-        """Remove secrets from a change and stage it; `staging` then has its files."""
+        """Remove secrets from a change and stage it, so that `staging` has its files."""
         change = _remove_secrets(change, self._agenda)
         self.index.begin()
         origins = _find_origins(change, self.staging)
@@ -248,11 +248,11 @@ class Store(threading.local):
         self._encoded = {}
 
     def save_index(self) -> None:
-        """Save values derived from records; while a change is staged, its commit saves them."""
+        """Save derived values in the index. If a change is staged, its commit saves them."""
         self.index.save()
 
     def local_edits(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
-        """Map each locally edited path to the reason."""
+        """Return the reason for each of these files that is edited locally."""
         if not files:
             return {}
         has_modes, commit = self.git.settings().modes, self.staging.commit
@@ -267,7 +267,7 @@ class Store(threading.local):
     # ── committing ───────────────────────────────────────────────────────────────────
 
     def pause_reason(self, policy: Policy) -> str | None:
-        """Return the reason if nothing may be committed now."""
+        """Return the reason if nothing may be committed now, else None."""
         reason = self.git.pause_reason(policy.branch)
         reason = reason or self.git.committer.identity_problem(self.git.settings())
         return reason or Journal(self.root, self.git).pause_reason()
@@ -281,9 +281,9 @@ class Store(threading.local):
         policy: Policy,
         first: bool = False,
     ) -> list[str]:
-        """Commit the staged changes, all at once, and return the commit of each.
+        """Commit the staged changes together, and return the commit of each.
 
-        `base` is the commit that the changes were computed on. If the branch has moved, they are
+        `base` is the commit from which the changes were computed. If the branch has moved, they are
         staged again on the new tip, unless one of their paths changed. Afterwards nothing is
         staged. Raises UncommittedEditError if a path is edited by the user, PausedError in the
         middle of a git operation, VaultBusyError if another writer holds the lock.
@@ -338,7 +338,7 @@ class Store(threading.local):
 
     @contextmanager
     def require_tip(self, commit: str | None) -> Iterator[None]:
-        """Let this thread commit only on this tip; `apply` raises BranchMovedError otherwise."""
+        """Make `apply` of this thread raise BranchMovedError unless the tip is this commit."""
         self._required_tips.append(commit)
         try:
             yield
@@ -346,11 +346,11 @@ class Store(threading.local):
             self._required_tips.pop()
 
     def recover(self, *, wait: bool = True) -> bool:
-        """Undo or finish the changes of a killed writer; return False if there are none.
+        """Undo or finish the changes of a killed writer. Return False if there are none.
 
-        Taken inbox files are deleted if their commit is in the branch, and put back otherwise.
-        A paused repository is left alone, unless a killed writer left its lock there. Without
-        `wait`, VaultBusyError if another writer is alive.
+        Taken inbox files are deleted if their commit is in the branch, and put back otherwise. A
+        paused repository is left alone, unless a killed writer left its lock there. Without `wait`,
+        VaultBusyError is raised if another writer is at work.
         """
         git_dir, common = self.git.dirs()
         if not os.access(git_dir, os.W_OK):
@@ -370,27 +370,27 @@ class Store(threading.local):
         return has_lock or has_work or had_gc
 
     def lock_daemon(self) -> AbstractContextManager[int]:
-        """Hold the lock of the daemon; VaultBusyError if another daemon runs."""
+        """Hold the daemon's lock. Raise VaultBusyError if another daemon runs."""
         return locks.daemon_lock(self.git.dirs()[1] / "skillvault")
 
     @contextmanager
     def lock_writer(self, *, wait: bool = True) -> Iterator[None]:
-        """Hold the lock of the writer; VaultBusyError if another process holds it for long."""
+        """Hold the writer's lock. Raise VaultBusyError if another process holds it for long."""
         folder, seconds = self.git.dirs()[1] / "skillvault", locks.WAIT_SECONDS if wait else 0.0
         with locks.writer_lock(folder, seconds) as lock, self.git.share_lock(lock):
             yield
 
 
 def _remove_secrets(change: Change, agenda: Agenda) -> Change:
-    """Return a change without secrets in its words and its records.
+    """Return a change without secrets in its texts and its records.
 
     Records of a step are not checked, because they are derived from clean records.
     """
-    writes = change.writes
+    records = change.writes
     if change.step not in agenda.steps:
-        writes = tuple(map(_clean_record, writes))
-    subject, reason, why = map(_clean_words, (change.subject, change.reason, change.why))
-    return replace(change, subject=subject, reason=reason, why=why, writes=writes)
+        records = tuple(map(_clean_record, records))
+    subject, reason, why = map(_clean_text, (change.subject, change.reason, change.why))
+    return replace(change, subject=subject, reason=reason, why=why, writes=records)
 
 
 def _clean_record(record: Record) -> Record:
@@ -399,8 +399,8 @@ def _clean_record(record: Record) -> Record:
     return record if clean_values == values else msgspec.convert(clean_values, type(record))
 
 
-def _clean_words(text: str) -> str:
-    """Remove secrets from a text; hidden characters stay, because `message_of` shows them."""
+def _clean_text(text: str) -> str:
+    """Remove secrets from a text. Hidden characters stay; `message_of` makes them visible."""
     visible_text = hidden_characters.remove_hidden(text)
     redacted_text = redact.redact_text(visible_text)
     return text if redacted_text == visible_text else redacted_text
@@ -416,7 +416,7 @@ def _apply_edit(content: bytes, edit: Edit | Rewrite) -> bytes:
 
 
 def _new_path(record: Record, change: Change) -> str:
-    """Return the path of a new record; UncommittedEditError if its name cannot be a path."""
+    """Return the path for a new record. Raise UncommittedEditError for an impossible name."""
     try:
         return layout.path_of(record)
     except ValueError as error:  # a person's folder has a name that no record can have
@@ -424,7 +424,7 @@ def _new_path(record: Record, change: Change) -> str:
 
 
 def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
-    """Return the new bytes of the lists of links that a change alters.
+    """Return the new bytes of each list of links that a change alters.
 
     An evaluation gets an empty list at once, because git cannot revert the commit that created a
     file after another commit has changed the file.
@@ -460,7 +460,10 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
 
 
 def _find_list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
-    """Return the path of the links of a record; UncommittedEditError for a missing record."""
+    """Return the path of a record's list of links.
+
+    Raises UncommittedEditError if the record does not exist.
+    """
     if owner.kind == "skill":
         return layout.links_path(layout.skill_path(owner.id))
     if path := new_paths.get(owner) or base.records.path_of(owner):
@@ -471,7 +474,6 @@ def _find_list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> s
 
 
 def _find_changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
-    """Yield the links that these files add, remove or change."""
     owners = {path: owner for path in files if (owner := layout.links_owner(path))}
     contents = base.files.read(owners)
     for path, owner in owners.items():
@@ -479,7 +481,6 @@ def _find_changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iter
 
 
 def _find_origins(change: Change, base: Topics) -> dict[str, str]:
-    """Map the new path of each moved file to the old path."""
     return {
         move.target + path.removeprefix(move.source): path
         for move in change.moves
@@ -488,7 +489,6 @@ def _find_origins(change: Change, base: Topics) -> dict[str, str]:
 
 
 def _read_replacements(change: Change, base: Topics) -> dict[str, bytes]:
-    """Map each file that a change adopts or replaces to its new bytes."""
     expected_blobs = [(adoption.path, adoption.blob) for adoption in change.adopts]
     expected_blobs += [(replacement.path, replacement.blob) for replacement in change.replaces]
     for path, blob in expected_blobs:
@@ -503,7 +503,7 @@ def _read_committed(base: Topics, path: str) -> bytes:
 
 
 def _read_prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
-    """Map each replaced file that agents append to to its prefix."""
+    """Return the prefix of each file that agents append to and the change replaces."""
     prefixes: dict[str, AppendedPrefix] = {}
     for adoption in change.adopts:
         start = _read_committed(base, adoption.path)
@@ -519,7 +519,6 @@ def _read_prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
 
 
 def _list_vault_files(root: Path) -> Iterator[str]:
-    """Yield the paths of the vault's files in the work tree."""
     yield from (name for name in (layout.VAULT_FILE, layout.LEARNINGS) if (root / name).is_file())
     for top in layout.FOLDERS:
         for folder, _, names in os.walk(root / top):
@@ -532,7 +531,7 @@ def _list_vault_files(root: Path) -> Iterator[str]:
 def _index_commits(
     store: Store, commits: Sequence[tuple[str, Sequence[StagedChange]]], now: datetime
 ) -> None:
-    """Add commits of this process to the index, whose tables already have their files."""
+    """Add the commits of this process to the index, which has their files already."""
     date = utc(stamp(now))
     rows: list[IndexedCommit] = []
     for number, (sha, staged_changes) in enumerate(commits, store.index.depth + 1):
@@ -555,7 +554,6 @@ def _index_commits(
 
 
 def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str | None) -> None:
-    """Raise UncommittedEditError if a commit since `base` changed a path of these changes."""
     if base != tip and base is not None and tip is not None:
         changes = git.history.diff_trees(base, tip)
         if path := min(changes.keys() & set(paths), default=None):
@@ -563,7 +561,7 @@ def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str 
 
 
 def _check_index(store: Store, changes: Sequence[StagedChange], tip: str | None) -> None:
-    """Raise UncommittedEditError if the index has another set of files than the tip."""
+    """Raise UncommittedEditError if the index and the tip disagree about existing files."""
     objects = store.git.objects
     root = objects.root(tip) if tip else None
     paths = {path for change in changes for path in change.files}

@@ -1,7 +1,7 @@
 """Name, identify and attest files that arrive in the inbox.
 
-The program attests its own files: their name has a keyed digest of the content. So the attestation
-holds if a file waits, is quarantined and comes back.
+To attest a file is to show that the program made it. Its name then has a keyed digest of the
+content, so that the attestation survives waiting, quarantine and return.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ Identity = tuple[int, int, int]  # inode number, size, nanoseconds of its modifi
 
 
 class ReceivedFile(Struct, frozen=True):
-    """A file that arrived: its name below inbox/, its bytes, the trust of its folder.
+    """A file that arrived, with its name below inbox/, its bytes and the trust of its folder.
 
     An attested file comes from the program, not from an agent.
     """
@@ -46,7 +46,7 @@ def identity_of(state: os.stat_result) -> Identity:
 
 
 def digest_of(path: Path) -> str | None:
-    """Return the sha256 of a regular file; None for anything else."""
+    """Return the sha256 of a regular file, or None for anything else."""
     if path.is_symlink() or not path.is_file():
         return None
     try:
@@ -57,14 +57,14 @@ def digest_of(path: Path) -> str | None:
 
 
 def free_names(name: str) -> Iterator[str]:
-    """Yield `name.ext`, `name-2.ext`, … without end."""
+    """Yield `name.ext`, `name-2.ext`, `name-3.ext` and so on, without end."""
     path = Path(name)
     yield path.name
     yield from (f"{path.stem}-{number}{path.suffix}" for number in count(2))
 
 
 def link_to_free_name(source: Path, folder: Path, name: str) -> str:
-    """Give a file a second name in a folder, the first free one; return that name."""
+    """Link a file into a folder under the first free name, and return that name."""
     names = free_names(name)
     while True:
         free_name = next(names)
@@ -86,12 +86,12 @@ def plain_name(name: str) -> str:
 
 
 def is_untrusted(origin: str) -> bool:
-    """Return True for a name below inbox/ that is in inbox/untrusted/."""
+    """Return True if a name below inbox/ is in the folder untrusted/."""
     return origin.startswith("untrusted/")
 
 
 def make_printable(value: object) -> str:
-    """Escape a foreign text to one line that is safe for a terminal and fits into JSON."""
+    """Return a foreign text as one line without characters that could control a terminal."""
     return escape_hidden(str(value)).replace("\r", "\\r").replace("\n", "\\n")
 
 
@@ -104,7 +104,7 @@ _ATTESTED_NAME = re.compile(rf"seen-(?P<digest>[0-9a-f]{{{_DIGEST_CHARACTERS}}})
 def attest_files(
     git_folder: Path, files: Iterable[tuple[str, bytes]]
 ) -> Iterator[tuple[str, bytes]]:
-    """Add an attestation to the names of files; `git_folder` has the key.
+    """Add an attestation to the names of files. The key is in `git_folder`.
 
     Files without an observer and without a quotation keep their names.
     """
@@ -128,7 +128,7 @@ def _mac_of(key: bytes, content: bytes) -> str:
 
 
 def _read_key(git_folder: Path) -> bytes:
-    """Return the key of a clone; the first caller creates it atomically."""
+    """Return the key of this clone. The first caller creates the key atomically."""
     key_file = git_folder / _KEY_FILE
     if not key_file.is_file():
         key_file.parent.mkdir(exist_ok=True)

@@ -1,7 +1,8 @@
 """Read the files that agents drop into inbox/, and move them away when they are committed.
 
 The truth is a scan of the folder, never an event. Only regular files within limits are read. A file
-that cannot be taken moves to quarantine/ with its reason. A file is deleted only after its commit.
+that cannot be taken moves to quarantine/ with its reason. A file is deleted only after its commit
+is in the branch.
 """
 
 import errno
@@ -40,7 +41,7 @@ _PAUSE = 0.05
 
 
 class WaitingFile(NamedTuple):
-    """A waiting untrusted file: its time (ns), its name, its size in bytes."""
+    """An untrusted file that waits, with its time in ns, its name, and its size in bytes."""
 
     written: int
     name: str
@@ -48,7 +49,7 @@ class WaitingFile(NamedTuple):
 
 
 class Inbox:
-    """The inbox of one vault, and the quarantine behind it."""
+    """The inbox of one vault, with its quarantine."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -60,21 +61,21 @@ class Inbox:
         self._reserved: set[str] = set()  # files that another thread dropped and will take itself
 
     def create_folders(self) -> bool:
-        """Create the missing folders; return True if any was missing."""
+        """Create the missing folders. Return True if any was missing."""
         return self.quarantine.create_folders()
 
     def names(self) -> list[str]:
-        """Return the sorted names of all waiting files below inbox/."""
+        """Return the names of all waiting files below inbox/, sorted."""
         with self._dropping:
             names = {name for name, entry in self._entries() if _is_file(entry)}
             return sorted(names - self._reserved)
 
     def obstacles(self) -> dict[str, list[str]]:
-        """Map each reason to the names of entries that are not files and stay in the inbox."""
+        """Return the names of entries that are not files and cannot be taken, by reason."""
         reasons: dict[str, list[str]] = {}
         for name, entry in self._entries():
-            is_own = name == "untrusted" and entry.is_dir(follow_symlinks=False)
-            if _is_file(entry) or is_own:
+            is_untrusted_folder = name == "untrusted" and entry.is_dir(follow_symlinks=False)
+            if _is_file(entry) or is_untrusted_folder:
                 continue
             with suppress(FileNotFoundError):  # another process removed the entry
                 kind = stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode)
@@ -82,7 +83,6 @@ class Inbox:
         return {reason: sorted(names) for reason, names in reasons.items()}
 
     def _entries(self) -> "Iterator[tuple[str, os.DirEntry[str]]]":
-        """Yield (name below inbox/, entry) for inbox/ and inbox/untrusted/."""
         for folder, prefix in ((layout.INBOX, ""), (layout.UNTRUSTED, "untrusted/")):
             path = self.root / folder
             for entry in os.scandir(path) if path.is_dir() else ():
@@ -90,7 +90,7 @@ class Inbox:
                     yield prefix + entry.name, entry
 
     def arrivals(self, names: Iterable[str]) -> list[WaitingFile]:
-        """Return the untrusted files among these, the oldest first."""
+        """Return the untrusted files among these names, the oldest first."""
         waiting_files: list[WaitingFile] = []
         for name in filter(arrival.is_untrusted, names):
             if state := read_state(self.root / layout.INBOX / name):  # else another run took it
@@ -101,12 +101,12 @@ class Inbox:
     def wait_until_stable(
         self, seconds: float, patience: float | None = None, *, names: Sequence[str] | None = None
     ) -> tuple[list[str], list[str]]:
-        """Wait until files are at least `seconds` old; return their names (stable, unstable).
+        """Wait until files are at least `seconds` old, and return the names (stable, unstable).
 
-        `names` limits the files, and later arrivals do not count. The age is the time since the
-        modification; a time in the future counts from the start of the wait. The wait ends after
-        `patience` seconds, but for untrusted files after `seconds`, because trusted files must not
-        wait for them.
+        With `names`, only these files are awaited. The age is the time since the modification; a
+        time in the future counts from the start of the wait. The wait ends after `patience`
+        seconds, but for untrusted files after `seconds`, because trusted files must not wait for
+        them.
         """
         names = self.names() if names is None else names
         start = time.monotonic()
@@ -132,7 +132,10 @@ class Inbox:
         return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
     def read_file(self, name: str) -> arrival.ReceivedFile | None:
-        """Read a waiting file; None if it is gone, BadInputError if it cannot be taken."""
+        """Read a waiting file, or return None if it is gone.
+
+        Raises BadInputError if the file cannot be taken.
+        """
         path = self.root / layout.INBOX / name
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -160,14 +163,14 @@ class Inbox:
         return arrival.ReceivedFile(name, content, trust)
 
     def drop(self, files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
-        """Drop files into the inbox under free names; yield each name."""
+        """Write files to the inbox under free names, and yield each name."""
         self.create_folders()
         for name, content in files:
             yield self._drop(name, content)
 
     @contextmanager
     def drop_reserved(self, files: Iterable[tuple[str, bytes]]) -> Iterator[list[str]]:
-        """Write files into the inbox; other threads leave them to the caller in this block."""
+        """Write files to the inbox, and keep other threads from taking them during the block."""
         self.create_folders()
         names: list[str] = []
         try:
@@ -180,22 +183,22 @@ class Inbox:
             with self._dropping:
                 self._reserved.difference_update(names)
 
-    def _drop(self, base: str, content: bytes) -> str:
+    def _drop(self, name_hint: str, content: bytes) -> str:
         folder = self.root / layout.INBOX
-        base = arrival.plain_name(base).lstrip(".") or "outcome"
+        name_hint = arrival.plain_name(name_hint).lstrip(".") or "outcome"
         draft = folder / f".{draft_name()}.tmp"
         try:
             draft.touch(mode=private_mode(folder) & 0o666)  # its content is not redacted yet
             draft.write_bytes(content)
             reach("inbox-drafted")
-            name = arrival.link_to_free_name(draft, folder, base)
+            name = arrival.link_to_free_name(draft, folder, name_hint)
             reach("inbox-filled")
             return name
         finally:
             draft.unlink(missing_ok=True)
 
     def sweep_drafts(self) -> None:
-        """Remove drafts of killed processes."""
+        """Remove the drafts of processes that were killed."""
         folders = [self.root / name for name in (layout.INBOX, layout.QUARANTINE)]
         for entry in chain.from_iterable(os.scandir(f) for f in folders if f.is_dir()):
             draft = arrival.DRAFT.fullmatch(entry.name)
@@ -207,7 +210,7 @@ class Inbox:
                 Path(entry.path).unlink(missing_ok=True)
 
     def mark_done(self, names: Iterable[str], taken_files: "TakenFiles", commit: str) -> None:
-        """Move committed files out of the inbox; a file that has changed since stays."""
+        """Move committed files out of the inbox. A file that changed meanwhile stays."""
         for name in names:
             with suppress(FileNotFoundError):  # a person removed it
                 state = (self.root / layout.INBOX / name).lstat()
@@ -237,7 +240,7 @@ CHECK_AFTER = 2.0  # seconds from the taking of a file to the check of its commi
 
 
 class TakenFiles:
-    """The files taken from the inbox of a vault, in one folder for each commit.
+    """The files that were taken from the inbox of a vault, with a folder for each commit.
 
     A person's git may move the branch back, so the files are deleted only after a later check finds
     their commit in the branch. Otherwise they return to the inbox. They are not redacted, so nobody
@@ -256,7 +259,7 @@ class TakenFiles:
         _move(self._root / layout.INBOX / name, self._folder / commit / name, mode & 0o666)
 
     def commits(self, age: float = CHECK_AFTER) -> list[str]:
-        """Return the sorted commits whose files were taken at least `age` seconds ago."""
+        """Return the commits whose files were taken at least `age` seconds ago, sorted."""
         if not self._folder.is_dir():
             return []
         latest_time = time.time() - age
@@ -283,7 +286,7 @@ class TakenFiles:
 
 
 def _move(source: Path, target: Path, mode: int) -> None:
-    """Move a file to this name; if the name is taken, add a number."""
+    """Move a file to this name, with a number added if the name is taken."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for name in arrival.free_names(target.name):
         try:

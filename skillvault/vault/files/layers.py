@@ -1,7 +1,7 @@
 """Find the folders of the shelf's layers, and read their skills.
 
-A layer is an installed package with skills, or a folder named in `shelf.dirs`. The vault's
-`skills/` is not read here. No folder is written.
+A layer is an installed package with skills, or a folder named in `shelf.dirs`. The vault's own
+`skills/` is not read here, and no folder is written.
 """
 
 import os
@@ -40,7 +40,7 @@ _MAX_SKILL_BYTES = 1024 * 1024
 
 
 class ProseFile(Struct, frozen=True):
-    """A text in a folder of a layer that is not a skill."""
+    """A markdown file in a layer that is not a skill."""
 
 
 def seed_folder() -> Path:
@@ -49,19 +49,20 @@ def seed_folder() -> Path:
 
 
 def is_never_served(root: Path, folder: Path) -> bool:
-    """Return True if a folder contains, or is in, a folder of the vault that is never served."""
+    """Return True if a folder overlaps a folder of the vault that is never served."""
     real_folder = layout.real_path(folder)
     closed_folders = (layout.real_path(root / name) for name in _CLOSED_FOLDERS)
     return any(
-        f.is_relative_to(real_folder) or real_folder.is_relative_to(f) for f in closed_folders
+        path.is_relative_to(real_folder) or real_folder.is_relative_to(path)
+        for path in closed_folders
     )
 
 
 def outside_folders(root: Path, dirs: Iterable[str]) -> list[Path]:
-    """Return the folders of the policy that are outside the vault; links are resolved."""
-    home = layout.real_path(root)
+    """Return the real paths of the policy's folders that are outside the vault."""
+    real_root = layout.real_path(root)
     folders = (layout.real_path(root / name) for name in dirs)
-    return [folder for folder in folders if not folder.is_relative_to(home)]
+    return [folder for folder in folders if not folder.is_relative_to(real_root)]
 
 
 def allowed_folders(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
@@ -109,12 +110,12 @@ def read_layer_file(
 ) -> ShelfSkill | Problem | ProseFile | None:
     """Read the skill in a file of a layer, or return the problem with the file.
 
-    None if the file has the `known_version`. A link may only lead to a file in the repository of
-    `folder`.
+    Return None if the file has the `known_version`. A link may only lead to a file in the
+    repository of `folder`.
     """
     file = Path(path)
-    is_whole = listing.is_skill_file(file.name)
-    name = file.parent.name if is_whole else file.stem
+    is_skill_file = listing.is_skill_file(file.name)
+    name = file.parent.name if is_skill_file else file.stem
     try:
         _check_link(file, Path(folder) if folder else file.parent)
         content = skill_bytes(file)
@@ -123,13 +124,13 @@ def read_layer_file(
             return None
         return ShelfSkill(_decode_skill(name, content), layer, path, version)
     except BadInputError as error:
-        if error.code == "no-front-matter" and not is_whole:
+        if error.code == "no-front-matter" and not is_skill_file:
             return ProseFile()
         return Problem(path, error.key, error.code, error.message)
 
 
 def _check_link(path: Path, folder: Path) -> None:
-    """Raise BadInputError for a link to a file that must not be in the layer."""
+    """Raise BadInputError for a link to a file that must not be read."""
     target = Path(os.path.realpath(path))
     if target == path or target.is_relative_to(folder):
         return
@@ -160,7 +161,7 @@ def _decode_skill(name: str, content: bytes) -> Skill:
 
 
 def skill_bytes(path: Path) -> bytes:
-    """Read a skill's file; BadInputError if it is not a regular file of at most 1 MiB."""
+    """Read a skill's file. Raise BadInputError unless it is a regular file of at most 1 MiB."""
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL_BYTES:
@@ -179,7 +180,7 @@ def distributions() -> Iterable["Distribution"]:
 
 
 def plugins() -> tuple[list[Path], list[Problem]]:
-    """Return (folders, problems) of installed packages with skills, by name; run no package."""
+    """Return (folders, problems) of installed packages with skills, without running a package."""
     folders: list[Path] = []
     problems: list[Problem] = []
     points, distribution_problems = _find_entry_points()
@@ -194,9 +195,9 @@ def plugins() -> tuple[list[Path], list[Problem]]:
 
 
 def _find_entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
-    """Return (entry points, problems) of the group; of a package installed twice, the first.
+    """Return (entry points, problems) of our group, from the first copy of each package.
 
-    Unreadable entry points are a problem if their text names the group.
+    Unreadable entry points are a problem only if their text names the group.
     """
     entry_points: list[EntryPoint] = []
     problems: list[Problem] = []
@@ -221,7 +222,7 @@ def _find_entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
 
 
 def _find_package(package: str) -> Path:
-    """Return the folder of a package without an import; BadInputError if there is none."""
+    """Return the folder of a package without importing it. Raise BadInputError if it has none."""
     top, *subfolders = package.split(".")
     if not all(part.isidentifier() for part in (top, *subfolders)):
         raise _package_error(package, "no package has such a name")
@@ -236,7 +237,7 @@ def _find_package(package: str) -> Path:
 
 
 def _list_package_folders(name: str) -> Iterator[Path]:
-    """Yield the folders of a top-level package; for a dotted name `find_spec` would import it."""
+    """Yield the folders of a top-level package. `find_spec` would import a dotted name."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError, AttributeError):

@@ -58,39 +58,39 @@ _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
 
 def real_path(path: Path) -> Path:
-    """Resolve links in a path; a cycle of links stays, and fails when it is opened."""
+    """Resolve the links in a path. A cycle of links stays, and fails when it is opened."""
     return Path(os.path.realpath(path))
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest folder with a vault.yaml: `start` or a parent."""
+    """Return the nearest folder with a vault.yaml, which is `start` or a parent."""
     start = real_path(start)
     root = vault_above(start)
     if root is None:
-        fix = explain_bare_repository(start) or "run `skillvault init` or pass --vault"
-        raise NotAVaultError(f"{start}: no vault here or above it (no {VAULT_FILE}); {fix}")
+        advice = explain_bare_repository(start) or "run `skillvault init` or pass --vault"
+        raise NotAVaultError(f"{start}: no vault here or above it (no {VAULT_FILE}); {advice}")
     return root
 
 
 def named_root(path: Path) -> Path:
-    """Return the folder of a vault; NotAVaultError for any other folder, even inside a vault."""
+    """Return the root of the vault in a folder. Raise NotAVaultError if it is not the root."""
     folder = real_path(path)
     root = vault_above(folder)
     if root == folder:
         return folder
-    fix = explain_bare_repository(folder) or "correct the path, or run `skillvault init` there"
+    advice = explain_bare_repository(folder) or "correct the path, or run `skillvault init` there"
     if root is not None:
-        fix = f"the vault above it is {root}"
-    raise NotAVaultError(f"{path}: no vault here (no {VAULT_FILE} in it); {fix}")
+        advice = f"the vault above it is {root}"
+    raise NotAVaultError(f"{path}: no vault here (no {VAULT_FILE} in it); {advice}")
 
 
 def vault_above(folder: Path) -> Path | None:
-    """Return the nearest folder with a vault.yaml: `folder` or a parent, or None."""
+    """Return the nearest folder with a vault.yaml, which is `folder` or a parent, or None."""
     return next((path for path in (folder, *folder.parents) if (path / VAULT_FILE).is_file()), None)
 
 
 def explain_bare_repository(folder: Path) -> str | None:
-    """Explain that a folder is a bare repository, or its git dir; None for any other folder."""
+    """Return advice if a folder is a bare repository or a git dir, else None."""
     if not ((folder / "HEAD").is_file() and (folder / "objects").is_dir()):
         return None
     return (
@@ -113,13 +113,13 @@ def is_outcome_id(text: str) -> bool:
 
 
 def session_path(record: records.Session) -> str:
-    """Return `sessions/<yyyy>/<mm>/<dd>/<id>.yaml`, with the day (UTC) of the session's end."""
+    """Return `sessions/<yyyy>/<mm>/<dd>/<id>.yaml` for the day (UTC) on which a session ended."""
     _check_slugs(record.id)
     return f"sessions/{record.ended_at.astimezone(UTC):%Y/%m/%d}/{record.id}.yaml"
 
 
 def answer_path(record: records.Answer) -> str:
-    """Return `answers/<domain>/<yyyy>/<mm>/<key>.json`, with the month (UTC) of the subject."""
+    """Return `answers/<domain>/<yyyy>/<mm>/<key>.json` for the month (UTC) of an answer."""
     _check_slugs(record.domain, record.id)
     return f"answers/{record.domain}/{record.at.astimezone(UTC):%Y/%m}/{record.id}.json"
 
@@ -137,7 +137,7 @@ def _check_slugs(*names: str) -> None:
 
 
 def path_of(record: records.Record) -> str:
-    """Return the path of a new record; a `proposed` skill is in a folder that hosts do not load."""
+    """Return the path for a new record. Hosts do not load the folder of a `proposed` skill."""
     match record:
         case (
             records.Outcome()
@@ -162,13 +162,13 @@ def path_of(record: records.Record) -> str:
 
 
 def fact_path(fact: records.Fact) -> str:
-    """Return the path of a fact; its id is the file's name."""
+    """Return the path of a fact, which has the fact's id as file name."""
     return f"memory/{fact.domain}/{fact.id}.md"
 
 
 @lru_cache(maxsize=1 << 12)
 def ref_of(path: str) -> records.Ref | None:
-    """Return the record at a path; None for any other path."""
+    """Return the record at a path, or None if the path is not a record's."""
     if path.endswith(_LINKS):
         return None
     if match := _DATED_PATH.match(path):
@@ -181,9 +181,9 @@ def ref_of(path: str) -> records.Ref | None:
 
 
 def links_path(path: str) -> str:
-    """Return the path of a record's list of links: beside the record, or in `links/` for a skill.
+    """Return the path of a record's list of links, which is in `links/` for a skill.
 
-    In the folder of the skill, hosts would load the list.
+    Any other list is beside its record. In the folder of a skill, hosts would load the list.
     """
     if match := _SKILL.match(path):
         return f"links/{match['id']}.yaml"
@@ -207,12 +207,12 @@ def holds_records(path: str) -> bool:
 
 
 def is_tries_file(path: str) -> bool:
-    """Return True for the file that lists the tries of a guide."""
+    """Return True for a file that lists the tries of a guide."""
     return _TRIES_FILE.fullmatch(path) is not None
 
 
 def kind_of(path: str) -> str | None:
-    """Return the kind of a path: a record's kind, the name of a file of the vault, or None."""
+    """Return the kind of record at a path, the name of a file such as vault.yaml, or None."""
     if path in (VAULT_FILE, LEARNINGS, EXPERTISE):
         return path.rpartition("/")[2]
     if links_owner(path):
@@ -224,19 +224,19 @@ def kind_of(path: str) -> str | None:
 
 
 def is_skill(path: str) -> bool:
-    """Return True for the path of a SKILL.md, on any shelf."""
+    """Return True for the path of a SKILL.md on any shelf."""
     return _SKILL.match(path) is not None
 
 
 def domain_of(path: str) -> str | None:
-    """Return the domain in the path of a record, None for a skill and a session."""
+    """Return the domain in the path of a record. Skills and sessions have none."""
     patterns = (_DATED_PATH, _FACT, _CORRECTION, _ANSWER)
     match = next((match for pattern in patterns if (match := pattern.match(path))), None)
     return match["domain"] if match else None
 
 
 def folders_above(path: str) -> list[str]:
-    """Return the folders above a path, the top folder first."""
+    """Return the folders above a path, starting with the top folder."""
     return [path[:i] for i, char in enumerate(path) if char == "/"]
 
 

@@ -1,6 +1,6 @@
-"""Read and write the files of learned rules: LEARNINGS.md, and the patterns in expertise.yaml.
+"""Read and write the files with learned rules: LEARNINGS.md and expertise.yaml.
 
-Unknown keys of expertise.yaml are written after the known keys.
+The rules of expertise.yaml are called patterns. Its unknown keys are written after the known keys.
 """
 
 import os
@@ -29,7 +29,10 @@ class LearningsFile(NamedTuple):
 
 
 def read_file(root: Path) -> LearningsFile | None:
-    """Read the file; None if it does not exist, BadInputError if it may not be read."""
+    """Read LEARNINGS.md, or return None if it does not exist.
+
+    Raises BadInputError if the file may not be read.
+    """
     try:
         descriptor = os.open(root / layout.LEARNINGS, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -47,7 +50,10 @@ def read_file(root: Path) -> LearningsFile | None:
 
 
 def append(root: Path, addition: Callable[[str], str]) -> None:
-    """Append the result of `addition(text)` in one write; a new file begins with the template."""
+    """Append `addition(text)` to LEARNINGS.md in one write, where `text` is the old content.
+
+    A new file begins with the template.
+    """
     path = root / layout.LEARNINGS
     existing_file = read_file(root)
     text = existing_file.content.decode(errors="replace") if existing_file else template()
@@ -63,7 +69,7 @@ def template() -> str:
 
 
 def decode_expertise(content: bytes) -> Expertise:
-    """Decode the patterns of expertise.yaml; BadInputError names the key."""
+    """Decode expertise.yaml. Raise BadInputError with the name of a bad key."""
     values = _load_values(front_matter.text_of(content))
     for key in ("patterns", "evolution_log"):
         entries = values.get(key) or []
@@ -82,7 +88,7 @@ def _load_values(text: str) -> dict[str, Any]:
 
 
 def encode_expertise(expertise: Expertise) -> bytes:
-    """Encode expertise.yaml, in the format's key order."""
+    """Encode expertise.yaml with its keys in the order of the format."""
     values = {
         "version": expertise.version,
         "patterns": list(map(_in_key_order, expertise.patterns)),
@@ -93,7 +99,7 @@ def encode_expertise(expertise: Expertise) -> bytes:
 
 
 def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
-    """Rewrite expertise.yaml with new patterns; comments and unchanged entries stay.
+    """Rewrite expertise.yaml with new patterns, and keep comments and unchanged entries.
 
     If the file cannot be edited line by line, all comments move to the top.
     """
@@ -104,10 +110,10 @@ def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
     data = _load_values(text)
     try:
         for key in ("patterns", "evolution_log"):
-            pairs = list(zip(getattr(old_expertise, key), data.get(key) or [], strict=True))
+            old_entries = list(zip(getattr(old_expertise, key), data.get(key) or [], strict=True))
             entries: list[Mapping[str, Any]] = []
             for entry in getattr(expertise, key):
-                old_values = (values for old_entry, values in pairs if old_entry == entry)
+                old_values = (values for old_entry, values in old_entries if old_entry == entry)
                 entries.append(next(old_values, _in_key_order(entry)))
             text = strict_yaml.with_entries(text, key, entries, _name_of)
     except BadInputError:
@@ -117,7 +123,7 @@ def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
 
 
 def _name_of(entry: Mapping[str, Any]) -> str:
-    """Return the name of an entry, which does not change with its figures."""
+    """Return a name for an entry that stays the same when its numbers change."""
     return str(entry.get("pattern") or sorted(entry.items()))
 
 

@@ -21,7 +21,7 @@ _UNKNOWN: Stamp = (0, 0, 0)
 
 
 class FolderNames(Struct, frozen=True, array_like=True, gc=False):
-    """The folders, markdown files and links in a folder; `time` 0 means unknown."""
+    """The names of the folders, markdown files and links in a folder. `time` is 0 if unknown."""
 
     time: int
     folders: tuple[str, ...]
@@ -30,12 +30,12 @@ class FolderNames(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def skill_file(self) -> str | None:
-        """The file that makes this the folder of a skill, or None."""
+        """The file that makes the folder a skill, or None."""
         return next((name for name in (FILE, *_OTHER_SPELLINGS) if name in self.files), None)
 
 
 class FolderListing(Struct, frozen=True, gc=False):
-    """A folder and the folders below it, and their skill files, by path."""
+    """The folders and the skill files below a folder, by path."""
 
     folders: dict[str, FolderNames]
     files: dict[str, Stamp]
@@ -52,7 +52,7 @@ EMPTY = FolderListing({}, {})
 
 
 def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing:
-    """List the skill files of a folder: each `SKILL.md`, and each `*.md` outside those folders.
+    """List each `SKILL.md` below a folder, and each `*.md` outside the folders of skills.
 
     Names that begin with a dot or cannot be decoded are left out. A link to the folder of a skill
     is followed, no other link.
@@ -97,12 +97,11 @@ def _scan_names(folder: str, old_names: FolderNames | None, newest_time: int) ->
 
 
 def is_skill_file(name: str) -> bool:
-    """Return True if a file of this name makes its folder the folder of a skill."""
+    """Return True if a file of this name makes its folder a skill."""
     return name == FILE or name in _OTHER_SPELLINGS
 
 
 def _linked_skill_file(folder: str) -> str | None:
-    """Return the skill's file in a linked folder, or None."""
     paths = (f"{folder}/{name}" for name in (FILE, *_OTHER_SPELLINGS))
     return next((path for path in paths if os.path.isfile(path)), None)  # noqa: PTH113 (as below)
 
@@ -112,7 +111,6 @@ def _is_listed(name: str) -> bool:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return True if an entry is a folder or a link to one."""
     try:
         return entry.is_dir()
     except OSError:

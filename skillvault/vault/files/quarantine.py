@@ -1,6 +1,6 @@
 """Keep files that could not be taken in quarantine/, each with its reason in a second file.
 
-A person corrects, retries or drops these files. The program deletes none itself.
+The user corrects, retries or drops these files. The program itself deletes none.
 """
 
 import json
@@ -27,7 +27,7 @@ _NOTES = "sessions/"  # the origin of notes of an agent's session begins so
 
 
 class RefusedFile(Struct, frozen=True):
-    """The reason why a file was not taken."""
+    """A file that was not taken, with the reason."""
 
     file: str
     code: str
@@ -36,7 +36,7 @@ class RefusedFile(Struct, frozen=True):
 
 
 class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
-    """A file in quarantine/ and its reason; without a reason, `at` and `from` are null."""
+    """A file in quarantine/ with its reason. Without a reason, `at` and `from` are null."""
 
     name: str
     code: str
@@ -47,7 +47,7 @@ class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
 
 
 class ReturnedFile(Struct, frozen=True):
-    """A file that went back into the inbox, and its name there."""
+    """A file that went back to the inbox, with its name there."""
 
     name: str
     to: str
@@ -61,7 +61,7 @@ class Quarantine:
         self._folder = root / layout.QUARANTINE
 
     def create_folders(self) -> bool:
-        """Create the missing folders of inbox and quarantine; return True if any was missing."""
+        """Create the missing folders of inbox and quarantine. Return True if any was missing."""
         folders = (self._inbox / "untrusted", self._folder)
         exists = [folder.is_dir() for folder in folders]
         folders[0].mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class Quarantine:
     # ── add ───────────────────────────────────────────────────────────────────────────
 
     def take_notes(self, source: Path, error: BadInputError, at: datetime) -> Path:
-        """Move the notes of an agent's session to the quarantine; return their path."""
+        """Move the notes of an agent's session to quarantine/ and return their path."""
         return self._folder / self.take(_NOTES + source.name, error, at, source=source).file
 
     def take(
@@ -84,10 +84,10 @@ class Quarantine:
         identity: arrival.Identity | None = None,
         digest: str | None = None,
     ) -> RefusedFile:
-        """Move a file to the quarantine, with its reason, unless the file is gone.
+        """Move a file to quarantine/ with its reason, unless the file is gone.
 
-        `source` is by default the file of this name in the inbox. `identity` and `digest` are from
-        the time at which the file was read, if it was read.
+        `source` is by default the file of this name in the inbox. `identity` and `digest` are those
+        that the file had when it was read, or None if it was not read.
         """
         self.create_folders()
         folder = self._folder
@@ -112,7 +112,7 @@ class Quarantine:
         }
         # The reason comes first; after a kill, the file is refused once more.
         reason_file = _reason_file(target)
-        _write_whole(reason_file, json.dumps(reason, indent=2, ensure_ascii=False) + "\n")
+        _write_atomically(reason_file, json.dumps(reason, indent=2, ensure_ascii=False) + "\n")
         reach("quarantine-told")
         try:
             shutil.move(source, target)  # the git dir may be on another disk
@@ -124,7 +124,7 @@ class Quarantine:
     # ── list ─────────────────────────────────────────────────────────────────────────
 
     def file_names(self) -> list[str]:
-        """Return the sorted names of the quarantined files."""
+        """Return the names of the quarantined files, sorted."""
         if not self._folder.is_dir():
             return []
         names = (path.name for path in self._folder.iterdir())
@@ -132,11 +132,11 @@ class Quarantine:
         return sorted(name for name in files if not arrival.DRAFT.fullmatch(name))
 
     def files(self) -> list[QuarantinedFile]:
-        """Return the quarantined files by name, each with a printable reason."""
+        """Return the quarantined files with printable reasons, sorted by name."""
         return [_describe(name, _read_reason(self._folder / name)) for name in self.file_names()]
 
     def changed_files(self) -> list[arrival.ReceivedFile]:
-        """Return the quarantined files that a person changed, as files that arrive again."""
+        """Return the quarantined files that a person changed, as newly arrived files."""
         files: list[arrival.ReceivedFile] = []
         for path, origin in self._find_changed():
             trust: Trust = "untrusted" if arrival.is_untrusted(origin) else "local"
@@ -144,7 +144,6 @@ class Quarantine:
         return files
 
     def _find_changed(self) -> Iterator[tuple[Path, str]]:
-        """Yield (path, original name) of each quarantined file that was changed."""
         for name in self.file_names():
             path = self._folder / name
             reason = _read_reason(path)
@@ -155,7 +154,7 @@ class Quarantine:
     # ── retry ──────────────────────────────────────────────────────────────────────────
 
     def requeue_changed(self) -> list[str]:
-        """Move changed files back to the inbox; return their names there."""
+        """Move changed files back to the inbox, and return their names there."""
         names: list[str] = []
         for path, origin in self._find_changed():
             prefix = "untrusted/" if arrival.is_untrusted(origin) else ""
@@ -182,9 +181,9 @@ class Quarantine:
         return None
 
     def put_back(self, name: str) -> str | None:
-        """Move a file back to the inbox; return its name there, or None if the file is gone.
+        """Move a file back to the inbox. Return its name there, or None if the file is gone.
 
-        A file without a reason may have any origin, so it becomes untrusted.
+        A file without a reason may have come from anywhere, so it becomes untrusted.
         """
         self.create_folders()
         prefix, file_name = self._arrival(name)
@@ -198,9 +197,9 @@ class Quarantine:
         return prefix + free_name
 
     def retry(self, names: Sequence[str] | None = None) -> list[ReturnedFile]:
-        """Move files back to the inbox with their old trust; without `names`, all files.
+        """Move files, by default all, back to the inbox with their old trust.
 
-        UsageError, before any move, for a file that does not exist or cannot go back.
+        Raises UsageError before any move for a file that does not exist or cannot go back.
         """
         candidates = self._check_names(names)
         for name in candidates if names is not None else ():
@@ -216,9 +215,9 @@ class Quarantine:
     # ── delete ─────────────────────────────────────────────────────────────────────────
 
     def drop(self, names: Sequence[str] | None = None, *, dry: bool = False) -> list[str]:
-        """Delete files and their reasons; without `names`, all but folders.
+        """Delete files and their reasons, by default all files but no folders.
 
-        UsageError, before any deletion, for a missing file or a folder.
+        Raises UsageError before any deletion for a missing file or a folder.
         """
         existing_names = self._check_names(names)
         paths = {name: self._folder / name for name in existing_names}
@@ -231,7 +230,6 @@ class Quarantine:
         return [arrival.make_printable(name) for name in files]
 
     def _check_names(self, names: Sequence[str] | None) -> list[str]:
-        """Return these names, each once; UsageError for a name that is not in quarantine/."""
         if self._folder.is_symlink():
             message = "quarantine/ is a symbolic link and is not followed; remove the files by hand"
             raise UsageError(message)
@@ -243,13 +241,13 @@ class Quarantine:
         return existing_names if names is None else list(dict.fromkeys(names))
 
     def remove(self, name: str) -> None:
-        """Delete a quarantined file, or link, and its reason."""
+        """Delete a quarantined file or link, with its reason."""
         path = self._folder / name
         _reason_file(path).unlink(missing_ok=True)
         path.unlink(missing_ok=True)
 
     def _arrival(self, name: str) -> tuple[str, str]:
-        """Return (`untrusted/` or "", file name) with which a file arrived."""
+        """Return (`untrusted/` or "", file name), which is how the file arrived."""
         origin = (_read_reason(self._folder / name) or {}).get("from")
         if not isinstance(origin, str):
             return "untrusted/", arrival.plain_name(name)
@@ -260,7 +258,7 @@ class Quarantine:
 
 
 def _find_same_file(folder: Path, name: str, origin: str, digest: str) -> str | None:
-    """Return the quarantined file with the same origin and the same bytes, or None."""
+    """Return the quarantined file with this origin and these bytes, or None."""
     for file_name in arrival.free_names(name):
         if not os.path.lexists(folder / file_name):
             return None
@@ -285,8 +283,7 @@ def _has_changed(path: Path, reason: dict[str, object]) -> bool:
     return reason.get("sha256") != arrival.digest_of(path)
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file atomically."""
+def _write_atomically(path: Path, text: str) -> None:
     draft = path.with_name(f".{draft_name()}.tmp")
     try:
         # A name that is not UTF-8 becomes a JSON escape.
@@ -297,7 +294,7 @@ def _write_whole(path: Path, text: str) -> None:
 
 
 def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
-    """Return a name that no file and no reason in this folder has.
+    """Return a name that no file and no reason in the folder has.
 
     A reason for a missing file of the same `origin` does not count.
     """
@@ -312,7 +309,7 @@ def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
 
 
 def _describe_unread(path: Path) -> tuple[str | None, arrival.Identity | None]:
-    """Return (digest, identity) of a file that was not read; a very large one gets no digest."""
+    """Return (digest, identity) for an unread file. The digest of a very large file is None."""
     state = read_state(path)
     if state is None:
         return None, None
@@ -323,13 +320,13 @@ def _describe_unread(path: Path) -> tuple[str | None, arrival.Identity | None]:
 def _describe(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
     if reason is None:
         return QuarantinedFile(arrival.make_printable(name), "no-reason", _NO_REASON)
-    line, place = reason.get("line"), (reason.get("at"), reason.get("from"))
+    line, origin = reason.get("line"), (reason.get("at"), reason.get("from"))
     return QuarantinedFile(
         arrival.make_printable(name),
         arrival.make_printable(reason.get("code") or "no-code"),
         arrival.make_printable(reason.get("message") or "its .error.json gives no reason"),
         line if isinstance(line, int) else None,
-        *(arrival.make_printable(value) if value else None for value in place),
+        *(arrival.make_printable(value) if value else None for value in origin),
     )
 
 
@@ -338,7 +335,6 @@ def _reason_file(path: Path) -> Path:
 
 
 def _read_reason(path: Path) -> dict[str, object] | None:
-    """Read the reason beside a quarantined file; None if that fails."""
     file = _reason_file(path)
     if file.is_symlink() or not file.is_file():
         return None

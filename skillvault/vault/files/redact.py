@@ -1,7 +1,7 @@
 """Remove secrets and hidden characters from a record before it is written.
 
-This module finds tokens by their beginnings (`token_formats.toml`); `secret_cues` finds other
-secrets by the text around them. A marker names the kind of each removed secret.
+This module finds tokens by their first characters (`token_formats.toml`), and `secret_cues` finds
+other secrets by the text around them. A marker names the kind of each removed secret.
 """
 
 import re
@@ -73,12 +73,12 @@ def _compile_tail(tail: str) -> re.Pattern[str]:
 
 @cache
 def _formats_of(start: str) -> list[tuple[int, str, str]]:
-    """Return (length, kind, tail) of each format of a token that begins with `start`.
+    """Return (length, kind, tail) for each format of a token that begins with `start`.
 
     A token that begins with `sk-ant-` also begins with `sk-`, and may have the format of either.
     """
-    beginnings = (row for row in FORMATS if row[0] and start.startswith(row[0]))
-    return [(len(beginning), kind, tail) for beginning, kind, tail in beginnings]
+    rows = (row for row in FORMATS if row[0] and start.startswith(row[0]))
+    return [(len(beginning), kind, tail) for beginning, kind, tail in rows]
 
 
 _PATTERNS_WITHOUT_START = [
@@ -88,20 +88,20 @@ _PATTERNS_WITHOUT_START = [
 ]
 
 
-def _find_tokens(run: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, kind) of each token in a run without spaces."""
-    for match in _TOKEN_START.finditer(run):
+def _find_tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, kind) for each token in a text without spaces."""
+    for match in _TOKEN_START.finditer(text):
         for length, kind, tail in _formats_of(match[0]):
-            token = _compile_tail(tail).match(run, match.start() + length)
+            token = _compile_tail(tail).match(text, match.start() + length)
             if token and _is_generated(token[0]):
                 yield match.start(), token.end(), kind
                 break
     for kind, pattern in _PATTERNS_WITHOUT_START:
-        yield from ((match.start(), match.end(), kind) for match in pattern.finditer(run))
+        yield from ((match.start(), match.end(), kind) for match in pattern.finditer(text))
 
 
 def _is_generated(tail: str) -> bool:
-    """Return True for a text that has a digit, or is too long for a word."""
+    """Return True for a text that has a digit or is too long to be a word."""
     return any(map(str.isdigit, tail)) or (len(tail) >= 30 and tail.isalnum())
 
 
@@ -115,26 +115,26 @@ def _replace_tokens(match: re.Match[str]) -> str:
 
 
 def redact_text(text: str) -> str:
-    """Replace each secret in a text by `[redacted: <kind>]`.
+    """Replace each secret in a text with `[redacted: <kind>]`.
 
-    Full-width characters are read as ASCII; lines without a secret keep them.
+    Full-width characters are read as ASCII, but lines without a secret keep them.
     """
     plain_text = text.translate(_ASCII_OF_FULL_WIDTH)
-    without_secrets = plain_text
+    redacted_text = plain_text
     for pattern in (_PRIVATE_KEY, _KEY_BODY):
-        without_secrets = pattern.sub("[redacted: Private Key]", without_secrets)
-    without_secrets = mark_secrets(_UNSPACED_TEXT.sub(_replace_tokens, without_secrets))
+        redacted_text = pattern.sub("[redacted: Private Key]", redacted_text)
+    redacted_text = mark_secrets(_UNSPACED_TEXT.sub(_replace_tokens, redacted_text))
     if plain_text == text:
-        return without_secrets
-    versions = (text, plain_text, without_secrets)
+        return redacted_text
+    versions = (text, plain_text, redacted_text)
     if len({version.count("\n") for version in versions}) > 1:
-        return without_secrets
+        return redacted_text
     lines = zip(*(version.split("\n") for version in versions), strict=True)
     return "\n".join(line if plain == redacted else redacted for line, plain, redacted in lines)
 
 
 def secret_kinds(text: str) -> list[str]:
-    """Return the kinds of the secrets in a text, each once."""
+    """Return the distinct kinds of the secrets in a text."""
     redacted_text = redact_text(text)
     markers = () if redacted_text == text else _MARKER_PATTERN.findall(redacted_text)
     return list(dict.fromkeys(kind for kind in markers if f"[redacted: {kind}]" not in text))
@@ -166,12 +166,12 @@ def _redact_key(key: str) -> str:
 def redact_value(value: Any, *, secret: bool = False) -> Any:
     """Remove hidden characters and secrets from mappings, lists and texts.
 
-    With `secret`, the value belongs to the name of a secret, so texts and long numbers are
-    replaced. BadInputError if two keys become equal.
+    With `secret`, the value belongs to a key that names a secret, so texts and long numbers are
+    replaced. Raises BadInputError if two keys become equal.
     """
     if isinstance(value, str):
-        is_whole = secret and value and not is_no_value(value)
-        return _MARKER if is_whole else redact_text(hidden_characters.remove_hidden(value))
+        is_secret = secret and value and not is_no_value(value)
+        return _MARKER if is_secret else redact_text(hidden_characters.remove_hidden(value))
     if isinstance(value, Mapping):
         return _redact_mapping(value, secret=secret)
     if isinstance(value, list | tuple):

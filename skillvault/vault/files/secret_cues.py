@@ -1,6 +1,6 @@
 """Find secrets in a text by the words around them and by the form of the value.
 
-To recognize more secrets, add words and commands to `secret_words.toml`. No pattern has nested
+To find more secrets, add words and commands to `secret_words.toml`. No pattern has nested
 repetitions, and each looks ahead for a limited length, so that no text makes the search slow.
 """
 
@@ -122,9 +122,9 @@ _PARTS = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 
 
 class Cue(NamedTuple):
-    """A kind of secret with the pattern around it; a text without one of `signs` has none.
+    """A pattern for a kind of secret. A text without any of `signs` does not match.
 
-    The pattern is for a text in lower case, because ignoring case takes ten times as long.
+    The pattern is for lower-case text, because ignoring case takes ten times as long.
     """
 
     kind: str
@@ -140,7 +140,7 @@ class _Cut(NamedTuple):
 
 
 def mark_secrets(text: str) -> str:
-    """Replace each secret that a cue indicates by `[redacted: <kind>]`."""
+    """Replace each secret next to a cue with `[redacted: <kind>]`."""
     if len(text) < 16 and text.isascii() and text.isidentifier():
         return text  # fast path for the many keys of mappings
     for find in (_find_cued_cuts, _find_named_cuts):
@@ -162,14 +162,14 @@ def _cut_out(text: str, cuts: Iterable[_Cut]) -> str:
 
 
 def _span(match: re.Match[str]) -> tuple[int, int]:
-    """Return the span of a match's value, without a full stop at its end."""
+    """Return the span of the value in a match, without a full stop at the end."""
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
     start, end = match.span(group)
     return start, end if group == "quoted" else start + len(match["secret"].rstrip(".,:?"))
 
 
 def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
-    """Return the cut of a whole value; the value may be longer than its match."""
+    """Return the span of the whole value, which may be longer than the match."""
     start, end = _span(match)
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
     if match.end() - start >= 100:
@@ -197,10 +197,10 @@ def is_no_value(value: str) -> bool:
 
 
 def randomness(value: str) -> int:
-    """Return a degree, 0 to 3, to which a value looks generated.
+    """Return how much a value looks generated, from 0 to 3.
 
-    0: words, numbers or technical names. 1: a word with a number. 2: letters between digits.
-    3: the same with letters of both cases, or with signs.
+    0: words, numbers or technical names. 1: a word with a number. 2: letters between digits. 3:
+    letters of both cases between digits, or with signs.
     """
     core = _EMPHASIS.sub("", value[:50])
     if core.lower() == core.upper() or core.startswith(_DIGESTS):
@@ -228,7 +228,6 @@ def _is_mixed(part: str, turns: int) -> bool:
 
 
 def _build_finder(words: Iterable[str]) -> Any:
-    """Build an automaton that finds all words in one pass over a text."""
     automaton = ahocorasick.Automaton()
     for word in words:
         automaton.add_word(word, word)
@@ -240,14 +239,13 @@ _NAME_FINDER = _build_finder(_SECRET_NAMES)
 
 
 def _find_names(lowered: str) -> list[tuple[int, str]]:
-    """Return (start, word) of each word for a secret, in order."""
     matches = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
     # If a word is repeated, only the last one has the value.
     return sorted((pos, word) for pos, word in matches if (pos + len(word), word) not in matches)
 
 
 class _Name(NamedTuple):
-    """A word for a secret in a text, with the start of its identifier and the kind of value."""
+    """A word that names a secret, with the start of its identifier and the kind of value."""
 
     word: str
     word_start: int
@@ -257,7 +255,7 @@ class _Name(NamedTuple):
 
 
 def _find_named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
-    """Yield the values of names for a password, a token or a key."""
+    """Yield the values that a text gives for a password, a token or a key."""
     searched_until, sign_start, positions = 0, -1, list[int]()
     for start, word in _find_names(lowered):
         name = _read_name(text, lowered, start, word) if start >= searched_until else None
@@ -279,7 +277,10 @@ def _find_named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
 
 
 def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _Cut | None:
-    """Return the cut of the value after a name; `sign_start` is the next `_GENERATED_SIGN`."""
+    """Return the span of the value after a name, or None.
+
+    `sign_start` is the position of the next `_GENERATED_SIGN`.
+    """
     end = name.word_start + len(name.word)
     reach = end + 250
     is_near_sign = sign_start < reach
@@ -301,7 +302,7 @@ def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _C
 
 
 def _read_name(text: str, lowered: str, word_start: int, word: str) -> _Name | None:
-    """Return the name around a word; None if it is not about a secret."""
+    """Return the name that contains a word, or None if it does not name a secret."""
     text_before, end = text[max(0, word_start - 60) : word_start], word_start + len(word)
     start = word_start - (len(text_before) - len(text_before.rstrip(_NAME_CHARACTERS)))
     is_attached = text_before[-1:].isalpha() and not text[word_start].isupper()
@@ -322,19 +323,18 @@ def _read_name(text: str, lowered: str, word_start: int, word: str) -> _Name | N
 
 
 def _describes_secret(text: str, match: re.Match[str]) -> bool:
-    """Return True if the name only describes a secret, such as `password_age`."""
     suffix = text[slice(*match.span("rest"))]
     return suffix != "" and any(part.lower() in _ATTRIBUTES for part in _PARTS.findall(suffix))
 
 
 def _is_inflected(text: str, match: re.Match[str]) -> bool:
-    """Return True if letters are attached to the word: `tokenizer`, `hasłem`."""
+    """Return True if letters follow the word directly, as in `tokenizer` or `hasłem`."""
     start, end = match.span("rest")
     return end > start and text[start].isalpha() and not text[start].isupper()
 
 
 class _Value(NamedTuple):
-    """A value that may be a secret, with its strength and the next character."""
+    """A value that may be a secret, with its randomness and the next character."""
 
     text: str
     degree: int
@@ -347,12 +347,12 @@ class _Value(NamedTuple):
         return is_long and self.text.replace("-", "_").isidentifier()
 
     def names_secret(self) -> bool:
-        """Return True for a name of a secret, such as `db_password2`."""
+        """Return True for the name of a secret, such as `db_password2`."""
         return _NAME_OF_SECRET.fullmatch(self.text.lower()) is not None
 
 
 def _value_of(text: str, match: re.Match[str]) -> _Value | None:
-    """Return the value of a match; None if it is not a value or is a call."""
+    """Return the value in a match, or None for a placeholder or a call."""
     start, end = _span(match)
     is_quoted = match["quoted"] is not None
     value, next_character = text[start:end], text[end : end + 1]
@@ -362,7 +362,7 @@ def _value_of(text: str, match: re.Match[str]) -> _Value | None:
 
 
 def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
-    """Return True if code or a setting gives a secret to a name."""
+    """Return True if code or a setting assigns a secret to a name."""
     value = _value_of(text, match)
     if value is None or name.is_strict:
         return value is not None and value.is_key()
@@ -382,7 +382,7 @@ def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
 
 
 def _is_password(text: str, name: _Name, value: _Value, separator: str) -> bool:
-    """Return True if a setting gives a password that does not look generated."""
+    """Return True for an assigned password that does not look generated."""
     length, has_sign = len(value.text), bool(re.search(r"[\d!@#$%^]", value.text))
     if not separator:
         return has_sign and length >= (5 if text.startswith("-", name.start) else 7)
@@ -392,15 +392,15 @@ def _is_password(text: str, name: _Name, value: _Value, separator: str) -> bool:
         return length >= 4 and name.word != "pass"
     if value.is_quoted:
         return "," not in separator and length >= 4
-    value_ends = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if separator == "=" else "")
-    is_word = length >= 6 and value.following in value_ends and "_" not in value.text
+    end_characters = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if separator == "=" else "")
+    is_word = length >= 6 and value.following in end_characters and "_" not in value.text
     line = text[max(0, name.start - 300) : name.start].rpartition("\n")[2]
     is_call = "(" in line
     return is_word and not is_call and "|" not in separator
 
 
 def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
-    """Return True if a sentence gives a secret to a name."""
+    """Return True if a sentence states the secret for a name."""
     value = _value_of(text, match)
     if value is None or name.is_strict:
         return value is not None and value.is_key()
@@ -419,14 +419,14 @@ def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
 
 
 def _is_phrase(value: _Value) -> bool:
-    """Return True for words with a number, as in a password that is easy to remember."""
+    """Return True for a password of words and a number, which is easy to remember."""
     is_long = len(value.text) >= 7 and any(map(str.isdigit, value.text))
     is_named = value.names_secret() or _TECHNICAL_NAME.match(value.text) is not None
     return is_long and value.text[0].isalpha() and not is_named
 
 
 def _required_strength(name: _Name, words: list[str], gap: str, length: int) -> int:
-    """Return the strength that a value needs if no verb connects it with the name."""
+    """Return the randomness that a value needs if no verb connects it with the name."""
     is_foreign = name.word not in _INNER_NAMES | _WHOLE_NAMES
     if re.search(rf"[{_UNSPACED}]", gap):
         return 1 if name.is_password and length >= 8 else 2
@@ -438,7 +438,7 @@ def _required_strength(name: _Name, words: list[str], gap: str, length: int) -> 
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Return True if every value of a name is a secret, such as `db_password` or `apiKey`."""
+    """Return True if a name such as `db_password` or `apiKey` always holds a secret."""
     lowered = name.lower()
     for start, word in _find_names(lowered):
         secret_name = _read_name(name, lowered, start, word)
@@ -467,13 +467,13 @@ def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
             yield _Cut(start, end, "Secret Keyword")
 
 
-def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut]:
-    """Yield the values in the table columns whose head names a password.
+def _find_cuts_below(text: str, lowered: str, starts: list[int]) -> Iterator[_Cut]:
+    """Yield the values in table columns that are headed by the name of a password.
 
-    `names` are the positions of such names. Each line is read once.
+    `starts` are the positions of such names. Each line is read once.
     """
     end = 0
-    for start, group in groupby(names, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
+    for start, group in groupby(starts, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
         head = _TABLE.match(lowered, start) if start >= end else None
         if head is None:
             continue
@@ -493,7 +493,7 @@ def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut
 
 
 def _compile_command(template: str) -> Cue:
-    """Compile a command with `SECRET` in it to a cue."""
+    """Compile a command that contains `SECRET` to a cue."""
     pattern = re.escape(template).replace(r"\ ", r"\s{1,3}").replace("…", r"[^\n]{0,200}?")
     pattern = pattern.replace(r"\s{1,3}[^\n]{0,200}?\s{1,3}", r"\s[^\n]{0,200}?(?<=\s)")
     sign = re.split(r" |…|USER|SECRET", template)[0]

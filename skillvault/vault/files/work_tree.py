@@ -1,4 +1,4 @@
-"""Read the vault's files in git's index or in the work tree, and parse records from bytes.
+"""Read the vault's files from git's index or from the work tree, and parse their records.
 
 An unreadable file becomes a Problem, and the other records are still read.
 """
@@ -38,7 +38,7 @@ class WorkTreeView:
         self._read_known = read_known
 
     def read_records(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """Map each path to its record or list of links, or to the problem with the file."""
+        """Return the record, the list of links or the problem of each path."""
         keys = {path: (path, self.contents[path]) for path in paths if layout.holds_records(path)}
         parsed = dict(self._read_known(keys.values()))
         missing_keys = {path: key for path, key in keys.items() if key not in parsed}
@@ -47,12 +47,12 @@ class WorkTreeView:
         return {path: parsed[key] for path, key in keys.items()}
 
     def read_bytes(self, path: str) -> bytes | None:
-        """Return the bytes of the file at a path; None if there is no file."""
+        """Return the bytes of a file, or None if there is no file."""
         blob = self.contents.get(path)
         return self._read_blobs([blob])[blob] if blob else None
 
     def read_texts(self, paths: Iterable[str]) -> dict[str, str]:
-        """Map each path to the text of its file, if it is text."""
+        """Return the texts of the files that are text, by path."""
         blobs = {path: self.contents[path] for path in paths if path in self.contents}
         contents = self._read_blobs(blobs.values())
         texts = ((path, _decode_text(contents[blob])) for path, blob in blobs.items())
@@ -60,7 +60,7 @@ class WorkTreeView:
 
     @cached_property
     def paths(self) -> dict[str, str]:
-        """The path of every record by `<kind>:<id>`, readable or not."""
+        """The path of each record, readable or not, by `<kind>:<id>`."""
         paths: dict[str, str] = {}
         for path in sorted(self.contents):
             if ref := layout.ref_of(path):
@@ -69,12 +69,11 @@ class WorkTreeView:
 
     @property
     def policy(self) -> Policy:
-        """The policy in vault.yaml; BadInputError names its bad key."""
+        """The policy in vault.yaml. Raises BadInputError with the name of a bad key."""
         return policy_of(self.read_bytes(layout.VAULT_FILE) or b"")
 
 
 def _decode_text(content: bytes) -> str | None:
-    """Decode a text file; None for other content, such as a picture."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -83,7 +82,7 @@ def _decode_text(content: bytes) -> str | None:
 
 
 def policy_of(content: bytes) -> Policy:
-    """Parse vault.yaml; BadInputError names its bad key."""
+    """Parse vault.yaml. Raise BadInputError with the name of a bad key."""
     try:
         return parse_policy(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
@@ -97,7 +96,7 @@ def blob_id(content: bytes) -> str:
 
 
 def parse_record(path: str, content: bytes) -> Parsed:
-    """Parse the record, links or tries in a file; return a Problem if that fails."""
+    """Parse the record, links or tries in a file, or return the problem with the file."""
     if layout.is_tries_file(path):
         return parse_tries(content)
     if owner := layout.links_owner(path):
@@ -114,7 +113,6 @@ def parse_record(path: str, content: bytes) -> Parsed:
 
 
 def _check_path(path: str, record: Parsed) -> None:
-    """Raise BadInputError if a record's fields contradict its path."""
     kinds_with_domain = (
         *(records.Outcome, records.Evaluation, records.Answer, records.Recommendation),
         *(records.Fact, records.Correction),
@@ -131,7 +129,7 @@ def _check_path(path: str, record: Parsed) -> None:
 
 
 def _find_mismatch(path: str, record: Parsed) -> tuple[str, str] | None:
-    """Return (key, claim) of a time in a record that contradicts the record's path, or None."""
+    """Return (key, claim) if a time in a record contradicts the record's path, else None."""
     name = path.rpartition("/")[2]
     match record:
         case records.Answer(at=at) if path != layout.answer_path(record):

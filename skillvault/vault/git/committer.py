@@ -1,7 +1,7 @@
-"""Write commit objects, with author, committer and signature; this module moves no branch.
+"""Write commit objects with author, committer and signature. No branch is moved here.
 
-The person is the committer of every commit, and the author of all commits but those of the program.
-Git makes the first commit; later commits reuse its lines with the person's name.
+The user is the committer of every commit, and the author of all commits except those of the
+program. Git makes the first commit; later commits reuse its author and committer lines.
 """
 
 import os
@@ -33,7 +33,7 @@ PROGRAM = ("skillvault", "skillvault@localhost")  # name and address of the prog
 class CommitDraft(NamedTuple):
     """The parts of a commit: its tree, its message, and a second parent for a merge.
 
-    With `by_program`, the author is the program and not the person.
+    With `by_program`, the author is the program and not the user.
     """
 
     tree: str
@@ -43,7 +43,7 @@ class CommitDraft(NamedTuple):
 
 
 class Committer:
-    """A maker of commit objects in the person's or the program's name."""
+    """A maker of commit objects in the name of the user or of the program."""
 
     def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
         self._git = runner
@@ -52,7 +52,7 @@ class Committer:
         self._identities: dict[bool, tuple[object, bytes]] = {}
 
     def identity_problem(self, settings: Settings) -> str | None:
-        """Return the problem and its remedy if git does not know the person's name."""
+        """Return the problem and its remedy if git does not know the user's name, else None."""
         if settings.has_identity and not _IDENTITY_VARIABLES & os.environ.keys():
             return None
         if any(key == settings.identity_key() for key, _ in self._identities.values()):
@@ -64,37 +64,37 @@ class Committer:
         return None
 
     def identity(self) -> str:
-        """Return the person who commits as `Name <address>`; GitError if git does not know."""
+        """Return the committer as `Name <address>`. Raise GitError if git does not know it."""
         ident = self._git.text("var", "GIT_COMMITTER_IDENT")
         return ident.rpartition(">")[0] + ">"
 
     def make_commits(
         self, drafts: Sequence[CommitDraft], parent: str | None, at: datetime, settings: Settings
     ) -> list[str]:
-        """Make a chain of commit objects on `parent`, signed if the person's git signs.
+        """Make a chain of commit objects on `parent`, signed if the user's git signs.
 
-        PausedError if git does not know the person's name, or if the signing fails or takes too
+        Raises PausedError if git does not know the user's name, or if signing fails or takes too
         long.
         """
         shas: list[str] = []
         for draft in drafts:
             parents = [sha for sha in (parent, draft.joins) if sha]
-            key, lines = self._identities.get(draft.by_program, (None, b""))
+            key, identity_lines = self._identities.get(draft.by_program, (None, b""))
             if settings.signs or key != settings.identity_key():
-                lines = b""  # git must be asked
-            if lines:
-                names = _LINE_END_TIME.sub(b"> %d +0000" % at.timestamp(), lines)
-                parent = self._objects().write_commit(_encode_commit(draft, parents, names))
+                identity_lines = b""  # git must be asked
+            if identity_lines:
+                dated_lines = _LINE_END_TIME.sub(b"> %d +0000" % at.timestamp(), identity_lines)
+                parent = self._objects().write_commit(_encode_commit(draft, parents, dated_lines))
             else:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
                     head, _, _ = self._objects().commit_bytes(parent).partition(b"\n\n")
                     skipped_keys = (b"tree ", b"parent ")
-                    identity_lines = [
+                    new_lines = [
                         line for line in head.split(b"\n") if not line.startswith(skipped_keys)
                     ]
-                    lines = b"\n".join(identity_lines)
-                    self._identities[draft.by_program] = settings.identity_key(), lines
+                    identity_lines = b"\n".join(new_lines)
+                    self._identities[draft.by_program] = settings.identity_key(), identity_lines
             shas.append(parent)
         return shas
 
@@ -108,7 +108,7 @@ class Committer:
         return self.make_commits([draft], parent, at, settings)[0]
 
     def try_signing(self, at: datetime, settings: Settings) -> None:
-        """Sign a commit that is thrown away; PausedError if that fails."""
+        """Sign a test commit that no branch gets. Raise PausedError if signing fails."""
         draft = CommitDraft(EMPTY_TREE, "Try to sign")
         with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
             env = {"GIT_OBJECT_DIRECTORY": folder}
@@ -155,8 +155,11 @@ def _encode_message(text: str) -> bytes:
     return text.replace("\0", " ").encode()
 
 
-def _encode_commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:
-    """Return the bytes of a commit object; `names` are its lines of author and committer."""
+def _encode_commit(draft: CommitDraft, parents: Sequence[str], identity_lines: bytes) -> bytes:
+    """Return the bytes of a commit object.
+
+    `identity_lines` are the lines with author and committer.
+    """
     lines = [f"tree {draft.tree}", *(f"parent {parent}" for parent in parents)]
     head = "\n".join(lines).encode()
-    return b"\n".join([head, names, b"", _encode_message(draft.message)])
+    return b"\n".join([head, identity_lines, b"", _encode_message(draft.message)])

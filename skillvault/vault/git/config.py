@@ -60,7 +60,10 @@ MOMENT = 0.1  # seconds; a file that is saved twice within them may look unchang
 
 
 class ConfigLine(NamedTuple):
-    """A setting: scope, file, key as git prints it, and value (None for a key alone)."""
+    """A setting: its scope, its file, its key as git prints it, and its value.
+
+    The value is None for a key without `=`.
+    """
 
     scope: str
     origin: str
@@ -69,12 +72,12 @@ class ConfigLine(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """True for a setting of the repository, not of the person or the machine."""
+        """True for a setting of the repository, not of the user or the machine."""
         return self.scope in _LOCAL_SCOPES
 
 
 class Settings:
-    """The settings of git in a repository, parsed from the output of `git config` with LISTING."""
+    """The git settings of a repository, parsed from the output of `git config` with LISTING."""
 
     def __init__(self, listing: bytes) -> None:
         fields = os.fsdecode(listing).split("\0")
@@ -86,13 +89,13 @@ class Settings:
 
     @property
     def origins(self) -> set[str]:
-        """The files that have the settings."""
+        """The files that contain the settings."""
         origins = {line.origin for line in self.lines}
         return {name.removeprefix("file:") for name in origins if name.startswith("file:")}
 
     @property
     def may_depend_on_more(self) -> bool:
-        """True if the settings may depend on more than the files that git read.
+        """True if the settings may depend on other files than those that git read.
 
         An included file may depend on the branch, or may not exist yet.
         """
@@ -106,7 +109,7 @@ class Settings:
 
     @cached_property
     def modes(self) -> bool:
-        """True if the executable bit of a file in the work tree counts."""
+        """True if git compares the executable bits of files."""
         return self._flag("core.filemode", default=True)
 
     @cached_property
@@ -132,42 +135,42 @@ class Settings:
 
     @property
     def open_months(self) -> int | None:
-        """The months whose outcomes `skillvault cold` keeps here; None if it keeps all."""
+        """The number of months that `skillvault cold` keeps here, or None if it keeps all."""
         texts = [value for value in self._values(COLD) if value and value.isdecimal()]
         return int(texts[-1]) if texts and self.is_sparse else None
 
     @property
     def promisor(self) -> str | None:
-        """The remote with the missing objects of a partial clone; None in a full clone."""
+        """The remote that has the missing objects of a partial clone, or None in a full clone."""
         names = [match["name"] for line in self.lines if (match := _PROMISOR.fullmatch(line.key))]
         return next(iter([*names, *filter(None, self._values("extensions.partialclone"))]), None)
 
     @property
     def remotes(self) -> tuple[str, ...]:
-        """The remotes with an address, in their order."""
+        """The remotes that have an address, in the order of the config."""
         names = (_REMOTE.fullmatch(line.key) for line in self.lines)
         return tuple(dict.fromkeys(match["name"] for match in names if match))
 
     @property
     def branch_remotes(self) -> dict[str, str]:
-        """Map each branch to the remote that its config names."""
+        """The configured remote of each branch."""
         matches = ((_BRANCH_REMOTE.fullmatch(line.key), line.value) for line in self.lines)
         return {match["branch"]: value for match, value in matches if match and value}
 
     @cached_property
     def has_identity(self) -> bool:
-        """True if the config has a name and an address for the person who commits."""
+        """True if the config has a name and an address for the committer."""
         keys = ("name", "email")
         return all(self._has(f"user.{key}") or self._has(f"committer.{key}") for key in keys)
 
     @property
     def email(self) -> str | None:
-        """The e-mail of the person who commits, or None."""
+        """The committer's e-mail address, or None."""
         values = [*self._values("user.email"), os.environ.get("GIT_AUTHOR_EMAIL")]
         return next(filter(None, reversed(values)), None)
 
     def identity_key(self) -> tuple[object, ...]:
-        """Return the settings from which git takes the person's name, to compare them later."""
+        """Return the settings that decide the committer's name, for comparison."""
         return *self._identity_lines, *map(os.environ.get, _IDENTITY_VARIABLES)
 
     @cached_property
@@ -177,7 +180,7 @@ class Settings:
 
     @cached_property
     def signing(self) -> dict[str, str]:
-        """The environment in which git makes commits."""
+        """The environment variables for git commands that make commits."""
         common = {"user.useConfigOnly": "true"}
         signers = [line for line in self.lines if line.key in _SIGNERS]
         if not self.signs or not any(line.is_local for line in signers):
@@ -190,7 +193,10 @@ class Settings:
 
     @cached_property
     def staging(self) -> dict[str, str]:
-        """The environment in which git writes an index: no filter program runs on the files."""
+        """The environment variables for git commands that write an index.
+
+        They keep git from running filter programs on the files.
+        """
         keys = {line.key for line in self.lines if line.key.startswith("filter.")}
         drivers = {key.rpartition(".")[0] for key in keys}
         settings = {f"{driver}.{step}": "" for driver in drivers for step in _FILTER_STEPS}
@@ -209,7 +215,7 @@ class Settings:
 
 
 class CachedSettings(Struct, frozen=True):
-    """Settings with the state of the files and the environment that git read."""
+    """Settings, with the state of the files and variables from which git read them."""
 
     settings: Settings
     files: tuple[Path, ...]
@@ -222,20 +228,20 @@ class CachedSettings(Struct, frozen=True):
 
 
 def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettings | None:
-    """Return the settings of `root` for a cache; None if they cannot be cached.
+    """Return settings that may be cached, or None if they may not.
 
     Git was asked at the unix time `since`. It may have missed files that were saved about then.
     """
     if settings.may_depend_on_more:
         return None
-    files = tuple(sorted({*(root / name for name in settings.origins), *_list_person_files()}))
+    files = tuple(sorted({*(root / name for name in settings.origins), *_list_user_files()}))
     state = _read_file_states(files)
     times = (status.st_ctime for file in files if (status := _read_status(file)))
     return CachedSettings(settings, files, state) if max(times) < since - MOMENT else None
 
 
-def _list_person_files() -> Iterator[Path]:
-    """Yield the config files outside the repository, also those that do not exist yet."""
+def _list_user_files() -> Iterator[Path]:
+    """Yield the config files outside the repository, even if they do not exist yet."""
     yield Path("/etc/gitconfig")
     yield from (Path(name) for key in _FILE_VARIABLES if (name := os.environ.get(key)))
     home = Path(os.environ.get("HOME", "/"))
@@ -248,7 +254,7 @@ def _read_file_states(files: tuple[Path, ...]) -> tuple[object, ...]:
 
 
 def _stamp_file(file: Path) -> tuple[int, ...] | None:
-    """Return numbers that change when a file is saved or replaced."""
+    """Return values that change when a file is saved or replaced."""
     status = _read_status(file)
     if status is None:
         return None
@@ -256,7 +262,6 @@ def _stamp_file(file: Path) -> tuple[int, ...] | None:
 
 
 def _read_status(file: Path) -> os.stat_result | None:
-    """Return the state of a file; None for an unreadable file."""
     try:
         return file.stat()
     except OSError:
@@ -264,7 +269,7 @@ def _read_status(file: Path) -> os.stat_result | None:
 
 
 def obey_sharing(common: Path) -> None:
-    """Let the group use the files of this process, if the repository is shared.
+    """Make the files of this process writable for the group if the repository is shared.
 
     Git sets the modes of its own files. The files of skillvault and of the work tree depend on the
     umask. `git init --shared` writes the setting to the config of the repository.
@@ -279,7 +284,7 @@ def obey_sharing(common: Path) -> None:
 
 
 def _clear_umask(bits: int) -> None:
-    """Clear these bits of the umask.
+    """Clear bits of the umask.
 
     Without /proc the umask can only be read by setting it, so a strict one is set meanwhile.
     """
@@ -293,7 +298,6 @@ def _clear_umask(bits: int) -> None:
 
 
 def _read_umask() -> int | None:
-    """Return the umask of this process; None without /proc."""
     try:
         umask = _UMASK.search(_STATUS.read_bytes())
     except OSError:
@@ -302,7 +306,7 @@ def _read_umask() -> int | None:
 
 
 def _shared_bits(value: str) -> int:
-    """Return the bits of the umask that a setting clears."""
+    """Return the bits of the umask that a value of `core.sharedRepository` clears."""
     if value in ("", "true", "yes", "on", "group", "1"):
         return _GROUP_BITS
     if value in ("all", "world", "everybody", "2"):
@@ -352,7 +356,7 @@ def is_own_driver(command: str) -> bool:
 
 
 def _is_quoted_word(text: str) -> bool:
-    """Return True if a shell would read a text as exactly one word."""
+    """Return True if a shell reads the text as exactly one word."""
     try:
         return shlex.quote(*shlex.split(text)) == text
     except (ValueError, TypeError):  # an open quotation, or no word or several
@@ -360,7 +364,7 @@ def _is_quoted_word(text: str) -> bool:
 
 
 class ProgramSetting(Struct, frozen=True):
-    """A setting of the repository that names a program: its key, its values, its file."""
+    """A setting of the repository that names a program, with its key, values and file."""
 
     key: str
     values: tuple[str, ...]
@@ -368,7 +372,7 @@ class ProgramSetting(Struct, frozen=True):
 
 
 def find_program_settings(config: Settings, root: Path) -> list[ProgramSetting]:
-    """Find the settings of the repository that name a program, sorted by key.
+    """Return the settings of the repository that name a program, sorted by key.
 
     `root` resolves the relative paths that git prints.
     """
@@ -397,7 +401,7 @@ def _names_program(key: str, value: str) -> bool:
 
 
 def removal_command(setting: ProgramSetting, git_dir: Path, common: Path) -> str:
-    """Return the command that removes a setting."""
+    """Return the git command that removes a setting."""
     option = {common / "config": "--local", git_dir / "config.worktree": "--worktree"}.get(
         setting.file, f"--file {shlex.quote(str(setting.file))}"
     )
@@ -405,15 +409,14 @@ def removal_command(setting: ProgramSetting, git_dir: Path, common: Path) -> str
 
 
 def find_foreign_hooks(folder: Path) -> Iterator[Path]:
-    """Yield the hooks that git would run, except those that `init` installs."""
+    """Yield the hooks that git runs, except those that `init` installs."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        runs = path.is_file() and os.access(path, os.X_OK) and path.suffix != ".sample"
-        if runs and not _is_own_hook(path):
+        is_active = path.is_file() and os.access(path, os.X_OK) and path.suffix != ".sample"
+        if is_active and not _is_own_hook(path):
             yield path
 
 
 def _is_own_hook(path: Path) -> bool:
-    """Return True if `init` installs this hook, perhaps with another Python."""
     template = layout.resource("hooks") / path.name
     if not template.is_file():
         return False
@@ -426,5 +429,5 @@ def _is_own_hook(path: Path) -> bool:
 
 
 def _sets_python(line: str) -> bool:
-    """Return True if a shell line only sets `python`."""
+    """Return True if a line of a shell script only sets `python`."""
     return line.startswith("python=") and _is_quoted_word(line.removeprefix("python="))

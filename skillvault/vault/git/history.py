@@ -27,14 +27,14 @@ _ONLY_IN_REFLOG = ("--reflog", "--not", "--branches", "--remotes")
 
 
 class Diff(NamedTuple):
-    """The entries of a path before and after a commit; None means no file."""
+    """The entries of a path before and after a commit. None means that there is no file."""
 
     before: Entry | None
     after: Entry | None
 
 
 class PastCommit(NamedTuple):
-    """A commit with one part for each step, its parents and its changed files.
+    """A commit with its parents, its changed files, and one part for each step.
 
     The step is "" in a commit of a person. A merge has no files.
     """
@@ -50,7 +50,7 @@ class PastCommit(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """The author that a commit names, and the signer if a listed key made the signature."""
+    """The author of a commit, and its signer if a listed key made the signature."""
 
     author: str
     is_signed: bool
@@ -64,20 +64,20 @@ class History:
         self._git = runner
 
     def commit_named(self, text: str) -> str | None:
-        """Return the commit of a name that a person typed, or None."""
+        """Return the commit that a user means by a revision, or None."""
         args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
         return self._git.text(*args, ok=(0, 1, 128)) or None
 
     def merge_bases(self, *commits: str) -> list[str]:
-        """Return the sorted merge bases of two commits; [] if they share no history."""
+        """Return the sorted merge bases of two commits, or [] without common history."""
         return sorted(self._git.text("merge-base", "--all", *commits, ok=(0, 1)).split())
 
     def diff_trees(
         self, base: str, tip: str, *, submodules: bool = False
     ) -> dict[str, Entry | None]:
-        """Map each changed file to its entry in `tip`, None for a missing file.
+        """Return the changed files with their entries in `tip`, None for a removed file.
 
-        Without `submodules`, a submodule counts as missing.
+        Without `submodules`, a submodule counts as removed.
         """
         diffs = diff_entries(self._git, "diff-tree", "-r", base, tip)
         return {
@@ -95,7 +95,7 @@ class History:
         return self._git.text("merge-base", ancestor, descendant, ok=(0, 1, 128)) == ancestor
 
     def commits(self, *span: str) -> Iterator[PastCommit]:
-        """Yield the commits of a span, parents first, while git prints them."""
+        """Yield the commits of a revision range, parents first, while git prints them."""
         keys = ",".join(f"key={key}" for key in (STEP_TRAILER, SOURCE_TRAILER, TARGET_TRAILER))
         # A commit begins with an empty field, which no path is.
         format_text = f"%x00%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
@@ -113,7 +113,7 @@ class History:
             yield commit
 
     def author_and_text(self, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Map each commit to (author, message without trailers)."""
+        """Return (author, message without trailers) for each commit."""
         rows = self._show_commits(commits, "%H%x00%an%x00%B%x00%(trailers)", 4)
         return {
             sha: (author, text.strip().removesuffix(trailers.strip()).strip())
@@ -121,13 +121,13 @@ class History:
         }
 
     def trailer_values(self, commits: Sequence[str], key: str) -> dict[str, str]:
-        """Map each commit with this trailer to the value of the trailer."""
+        """Return the value of a trailer for each commit that has the trailer."""
         format_text = f"%H%x00%(trailers:key={key},valueonly,separator=%x20)"
         rows = self._show_commits(commits, format_text, 2)
         return {sha: value.strip() for sha, value in rows if value.strip()}
 
     def signatures(self, commits: Sequence[str], keys: Path) -> dict[str, Signature]:
-        """Map each commit to its signature, checked with a file of allowed signers of ssh."""
+        """Return the signature of each commit, checked with ssh's file of allowed signers."""
         env = as_environment({"gpg.ssh.allowedSignersFile": str(keys), **_VERIFIERS})
         rows = self._show_commits(commits, "%H%x00%an <%ae>%x00%G?%x00%GS", 4, env)
         return {
@@ -149,7 +149,7 @@ class History:
         return _split_records(out, width)
 
     def patch(self, commit: str, paths: Sequence[str]) -> str:
-        """Return the patch of a commit to these files, as git shows it, or ""."""
+        """Return the patch of a commit for these files, as git shows it, or "" without files."""
         if not paths:
             return ""
         safe_options = ("--no-ext-diff", "--no-textconv", "--no-color")
@@ -158,7 +158,7 @@ class History:
         return out.decode(errors="replace")
 
     def file_log(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
-        """Return (commit, author, date, subject) of each change of a file, newest first."""
+        """Return (commit, author, date, subject) for each change of a file, newest first."""
         if commit is None:
             return []
         format_text = "--format=%H%x00%an%x00%aI%x00%s"
@@ -171,27 +171,27 @@ class History:
         return self._git.text("rev-list", tip, f"^{base}").split()
 
     def messages(self, commit: str, since: datetime) -> dict[str, str]:
-        """Map the commits since a time, up to `commit`, to their messages."""
+        """Return the messages of the ancestors of `commit` since a time, by commit."""
         span = (f"--since={since.isoformat()}", commit)
         out = self._git.run("log", "-z", "--format=%H%x00%B", *span, "--")
         return {fields[0]: fields[1] for fields in _split_records(out, 2)}
 
     def deletions(self, commit: str, since: datetime | None = None) -> dict[str, str]:
-        """Map each path that was removed since a time to the last commit that removed it."""
+        """Return the removed paths, each with the last commit that removed it."""
         span = (commit,) if since is None else (f"--since={since.isoformat()}", commit)
         commits = self.commits("--diff-filter=D", *span)
         return {path: past.sha for past in commits for path in past.files}
 
     def find_lost_commits(self) -> list[PastCommit]:
-        """Return the commits of skillvault that only a reflog has, oldest first."""
+        """Return the commits of skillvault that are only in a reflog, oldest first."""
         return list(self.commits("--date-order", f"--grep=^{STEP_TRAILER}: ", *_ONLY_IN_REFLOG))
 
 
 def diff_entries(
-    git: Runner, command: str, *words: str, env: Mapping[str, str] | None = None
+    git: Runner, command: str, *arguments: str, env: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, Diff, str]]:
-    """Yield (path, entries before and after, git's letter for the change) of a diff."""
-    fields = git.fields(command, *_DIFF_OPTIONS, *words, env=env)
+    """Yield (path, diff, git's letter for the change) for each path of a diff."""
+    fields = git.fields(command, *_DIFF_OPTIONS, *arguments, env=env)
     for field in fields:
         yield os.fsdecode(next(fields)), *_parse_diff(field)
 
@@ -212,18 +212,18 @@ def _parse_commit(fields: Sequence[str]) -> PastCommit:
 
 
 def utc(date: str) -> str:
-    """Normalize a time printed by git: UTC is `Z` or `+00:00`, depending on the version of git."""
+    """Write UTC as `+00:00` in a time from git, because some versions of git write `Z`."""
     return date.removesuffix("Z") + "+00:00" if date.endswith("Z") else date
 
 
 def _split_records(out: bytes, width: int) -> Iterator[list[str]]:
-    """Yield records of `width` fields from an output where each field ends with a NUL."""
+    """Yield records of `width` fields from output in which each field ends with a NUL."""
     fields = out.decode(errors="replace").split("\0")
     return (fields[i : i + width] for i in range(0, len(fields) - 1, width))
 
 
 def find_new_path(path: str, files: Mapping[str, Diff]) -> str | None:
-    """Return the path to which a commit moved the file of a skill; None if it did not."""
+    """Return the path to which a commit moved a file of a skill, or None if it did not."""
     if files[path].after:
         return None
     paths = (f"{shelf}/{path.partition('/')[2]}" for shelf in layout.SHELVES)

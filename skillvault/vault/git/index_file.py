@@ -1,6 +1,7 @@
 """Read the entries of git's index, as differences from HEAD, and write a changed index.
 
-Git is asked once for each state of the index.
+Git is asked once for each state of the index. The class `IndexFile` does this for the user's index,
+or for the index that git handed to a hook.
 """
 
 import json
@@ -34,7 +35,7 @@ Entries = Mapping[str, Entry | None]  # by path; None: not in the index
 
 
 class SparsePaths(msgspec.Struct, frozen=True):
-    """The paths that a sparse checkout leaves out: single files, and folders that end with `/`."""
+    """The paths that a sparse checkout leaves out: files, and folders that end with `/`."""
 
     files: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
@@ -46,12 +47,12 @@ class SparsePaths(msgspec.Struct, frozen=True):
         return path in self.files or (isinstance(path, str) and self.is_in_folder(path))
 
     def is_in_folder(self, path: str) -> bool:
-        """Return True for a path below a folder that is one entry of the sparse index."""
+        """Return True for a path in a folder that the sparse index has as one entry."""
         return any(f"{folder}/" in self.folders for folder in layout.folders_above(path))
 
 
 class IndexState(NamedTuple):
-    """The paths and entries in which the index with this checksum differs from a commit."""
+    """The entries in which the index with this checksum differs from a commit."""
 
     checksum: str | None
     commit: str | None
@@ -77,7 +78,7 @@ class IndexFile:
         self._state: IndexState | None = None
 
     def current(self) -> IndexState:
-        """Return the differences of the index from HEAD; git is asked only if they may be new."""
+        """Return the differences between the index and HEAD. Git is asked only after a change."""
         commit, checksum = self._head(), None if self._git.index else self.checksum()
         key = checksum, commit
         if checksum is None or self._state is None or self._state[:2] != key:
@@ -93,34 +94,34 @@ class IndexFile:
     def _read_differences(
         self, commit: str | None, env: Mapping[str, str] | None = None
     ) -> tuple[Entries, bool]:
-        """Return (the entries that differ from a commit, True if a file is unmerged)."""
+        """Return (entries that differ from a commit, True if a file is unmerged)."""
         # Not `diff-index`, which reads every file of a sparse index from the object database.
         options = ("--cached", "--ita-visible-in-index", "--ignore-submodules=none")
-        words = ("diff", *options, commit or EMPTY_TREE)
-        lines = list(diff_entries(self._git, *words, env=env))
+        arguments = ("diff", *options, commit or EMPTY_TREE)
+        lines = list(diff_entries(self._git, *arguments, env=env))
         differences = {path: diff.after for path, diff, _ in lines}
         return differences, any(kind == "U" for _, _, kind in lines)
 
     def entries(self, paths: Iterable[str]) -> dict[str, Entry]:
-        """Map these files, and files added below these paths since HEAD, to their entries."""
-        state, names = self.current(), set(paths)
+        """Return the entries of files. A path may also be a folder with added files."""
+        state, path_set = self.current(), set(paths)
         root = self._objects().root(state.commit) if state.commit else None
-        entries: dict[str, Entry | None] = dict(self._objects().entries(root, sorted(names)))
+        entries: dict[str, Entry | None] = dict(self._objects().entries(root, sorted(path_set)))
         entries |= {
             path: entry
             for path, entry in state.differences.items()
-            if path in names or not names.isdisjoint(layout.folders_above(path))
+            if path in path_set or not path_set.isdisjoint(layout.folders_above(path))
         }
         return {path: entry for path, entry in entries.items() if entry}
 
     def all_entries(self) -> dict[str, Entry]:
-        """Map each file without a merge conflict to its entry."""
+        """Return the entries of all files without a merge conflict."""
         state = self.current()
         files = self._objects().files(state.commit) if state.commit else {}
         return {path: entry for path, entry in {**files, **state.differences}.items() if entry}
 
     def checksum(self) -> str | None:
-        """Return the checksum at the end of the index; None for an index without one."""
+        """Return the checksum at the end of the index, or None if there is none."""
         try:
             with self._path.open("rb") as index:
                 index.seek(-_CHECKSUM_BYTES, os.SEEK_END)
@@ -138,32 +139,32 @@ class IndexFile:
         return SparsePaths(frozenset(paths - folders), folders)
 
     def tags(self) -> list[tuple[str, str]]:
-        """Return git's tag (S: left out by a sparse checkout) and path of each entry."""
+        """Return (git's tag, path) for each entry; the tag S means left out."""
         lines = os.fsdecode(self._git.run("ls-files", "--sparse", "-t", "-z")).split("\0")
         return [(line[0], line[2:]) for line in lines if line]
 
     def draft_sparse(
         self, excluded: Iterable[str], included: Iterable[str], env: Mapping[str, str]
     ) -> Path:
-        """Draft an index that leaves out some files and takes in files that were left out.
+        """Draft an index with some files left out, and others no longer left out.
 
-        GitError if the draft would lose staged changes: git 2.39 loses entries beside a file of
-        `git add --intent-to-add`.
+        Raises GitError if the draft would lose staged changes: git 2.39 loses entries beside a file
+        of `git add --intent-to-add`.
         """
         state = self.current()
         draft = self._folder / f"index-{draft_name()}"
         draft.parent.mkdir(exist_ok=True)
-        settings = {**env, "GIT_INDEX_FILE": str(draft)}
+        index_env = {**env, "GIT_INDEX_FILE": str(draft)}
         with _remove_on_failure(draft):
             shutil.copy2(self._path, draft)
             for flag, paths in (("--no-skip-worktree", included), ("--skip-worktree", excluded)):
-                words = ("update-index", flag, "-z", "--stdin")
-                self._git.run(*words, stdin=path_list(paths), env=settings)
+                arguments = ("update-index", flag, "-z", "--stdin")
+                self._git.run(*arguments, stdin=path_list(paths), env=index_env)
             with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
                 # Only a merge replaces files by folders, and only in an empty work tree.
-                repository = {"GIT_DIR": str(self._path.parent), "GIT_WORK_TREE": folder}
+                repository_env = {"GIT_DIR": str(self._path.parent), "GIT_WORK_TREE": folder}
                 merge = ("-C", folder, "read-tree", "-m", "HEAD", "HEAD")
-                self._git.run(*merge, env=settings | repository)
+                self._git.run(*merge, env=index_env | repository_env)
             differences = self._read_differences(state.commit, {"GIT_INDEX_FILE": str(draft)})
             if differences != (state.differences, state.unmerged):
                 raise GitError(
@@ -172,7 +173,7 @@ class IndexFile:
         return draft
 
     def draft(self, entries: Entries, env: Mapping[str, str], draft: Path | None = None) -> Path:
-        """Draft an index with these entries; an older `draft` is replaced."""
+        """Draft an index with these entries. Replace `draft` if there is one."""
         draft = draft or self._folder / f"index-{draft_name()}"
         draft.parent.mkdir(exist_ok=True)
         draft.unlink(missing_ok=True)
@@ -180,22 +181,22 @@ class IndexFile:
             with suppress(FileNotFoundError):  # a new repository has no index
                 # With its time, which git compares with the times of the files.
                 shutil.copy2(self._path, draft)
-            settings = {**env, "GIT_INDEX_FILE": str(draft)}
+            index_env = {**env, "GIT_INDEX_FILE": str(draft)}
             sparse_paths = self.sparse_paths()
             if any(map(sparse_paths.is_in_folder, entries)):
-                entries = self._set_in_folders(entries, sparse_paths, settings)
-            words = ("update-index", "-z", "--index-info")
-            self._git.run(*words, stdin=_index_info(entries), env=settings, hold_lock=True)
+                entries = self._set_in_folders(entries, sparse_paths, index_env)
+            arguments = ("update-index", "-z", "--index-info")
+            self._git.run(*arguments, stdin=_index_info(entries), env=index_env, hold_lock=True)
             if flagged_paths := sorted(path for path in sparse_paths.files if entries.get(path)):
                 flag = ("update-index", "--skip-worktree", "-z", "--stdin")
-                names = path_list(flagged_paths)
-                self._git.run(*flag, stdin=names, env=settings, hold_lock=True)
+                flagged_list = path_list(flagged_paths)
+                self._git.run(*flag, stdin=flagged_list, env=index_env, hold_lock=True)
         return draft
 
     def _set_in_folders(
         self, entries: Entries, sparse_paths: SparsePaths, env: Mapping[str, str]
     ) -> Entries:
-        """Set the entries below the folders of a sparse index, and return the other entries.
+        """Set the entries below folders of a sparse index, and return the other entries.
 
         `update-index` would add every file of these folders to the index. A merge of the old and
         the new tree only replaces the ids of the folders.
@@ -211,7 +212,7 @@ class IndexFile:
         return {path: entry for path, entry in entries.items() if not is_inside(path)}
 
     def install(self, draft: Path, commit: str = _UNKNOWN, entries: Entries | None = None) -> None:
-        """Replace the index by a draft; the caller holds index.lock.
+        """Replace the index with a draft. The caller holds index.lock.
 
         `commit` is the next HEAD, which has the same `entries`.
         """
@@ -226,7 +227,7 @@ class IndexFile:
         (self._folder / _STATE_FILE).write_text(json.dumps(self._state), encoding="ascii")
 
     def set_entries(self, entries: Entries, env: Mapping[str, str]) -> None:
-        """Set these entries; the caller holds index.lock.
+        """Set entries in the index. The caller holds index.lock.
 
         In a hook, `git update-index` changes the index that git handed to the hook.
         """
@@ -273,7 +274,7 @@ def _remove_on_failure(draft: Path) -> Iterator[None]:
 
 
 def path_list(paths: Iterable[str]) -> bytes:
-    """Encode paths as input of a git command with the options `-z --stdin`."""
+    """Encode paths as input for a git command with the options `-z --stdin`."""
     return "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
 
 

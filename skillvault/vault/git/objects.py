@@ -1,7 +1,7 @@
-"""Read and write blobs, trees and commits in git's object database, without a process.
+"""Read and write blobs, trees and commits in git's object database, without a git process.
 
-This is the only module that uses pygit2. It uses only the database: no config, attribute, index or
-ref of the repository can run a program or change a byte here.
+This is the only module that uses pygit2. It uses only the database, so no config, attribute, index
+or ref of the repository can run a program or change a byte here.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ _ID_BYTES = 20
 
 
 class Entry(NamedTuple):
-    """An entry of a tree or an index: a mode and an object id."""
+    """An entry of a tree or an index, with a mode and an object id."""
 
     mode: str
     id: str
@@ -34,7 +34,7 @@ def mode_of(content: bytes, old_entry: Entry | None) -> str:
 
 
 def with_mode(content: bytes, entry: Entry | None) -> bytes:
-    """Return the content of a file; as a `Program` if its entry is executable."""
+    """Return the content of a file, as a `Program` if the file is executable."""
     return Program(content) if entry and entry.mode == EXECUTABLE else content
 
 
@@ -60,7 +60,7 @@ class Tree:
         return self._entries.get(name)
 
     def set(self, name: str, entry: Entry | None) -> None:
-        """Set or (None) remove an entry."""
+        """Set an entry, or remove it if it is None."""
         old_entry = self._entries.pop(name, None)
         if old_entry is not None:
             index = bisect_left(self._keys, _sort_key(name, old_entry))
@@ -85,18 +85,18 @@ class Tree:
 
 
 def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
-    """Yield the entries of a tree object."""
-    pos = 0
-    while pos < len(raw):
-        nul = raw.index(b"\0", pos)
-        mode, _, name = raw[pos:nul].partition(b" ")
-        pos = nul + 1 + _ID_BYTES
-        entry = Entry(mode.decode(), raw[nul + 1 : pos].hex())
+    """Yield (name, entry) for each entry in the bytes of a tree object."""
+    start = 0
+    while start < len(raw):
+        name_end = raw.index(b"\0", start)
+        mode, _, name = raw[start:name_end].partition(b" ")
+        start = name_end + 1 + _ID_BYTES
+        entry = Entry(mode.decode(), raw[name_end + 1 : start].hex())
         yield name.decode(errors="surrogateescape"), entry
 
 
 def _sort_key(name: str, entry: Entry) -> bytes:
-    """Sort key of git: a folder counts as if its name ended with a slash."""
+    """Return git's sort key, in which the name of a folder ends with a slash."""
     return _encode_name(name) + (b"/" if entry.mode == FOLDER else b"")
 
 
@@ -116,7 +116,7 @@ _TYPE_NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
 
 
 class Objects:
-    """The objects of one repository, below its folder `objects/`.
+    """The objects of one repository, in its folder `objects/`.
 
     In a partial clone, `fetch` brings missing objects.
     """
@@ -139,7 +139,7 @@ class Objects:
     # ── reading ──────────────────────────────────────────────────────────────────────
 
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
-        """Return the bytes of blobs by id; GitError if a blob cannot be read."""
+        """Return the bytes of blobs by id. Raise GitError if a blob cannot be read."""
         blobs = list(dict.fromkeys(ids))
         self.fetch_missing(blobs)
         return {blob: self._read_object(blob, _BLOB) for blob in blobs}
@@ -147,7 +147,7 @@ class Objects:
     def fetch_missing(self, ids: Iterable[str]) -> None:
         """Fetch the objects that a partial clone lacks, all at once."""
         if self._fetch and self._is_partial():
-            missing_ids = [name for name in dict.fromkeys(ids) if name not in self._repository]
+            missing_ids = [sha for sha in dict.fromkeys(ids) if sha not in self._repository]
             if missing_ids:
                 self._fetch(missing_ids)
 
@@ -156,16 +156,19 @@ class Objects:
         return self._read_object(sha, _COMMIT)
 
     def root(self, commit: str) -> str:
-        """Return the id of the tree of a commit."""
+        """Return the id of a commit's root tree."""
         return self.commit_bytes(commit)[5:45].decode()
 
     def has_commit(self, sha: str) -> bool:
-        """Return True if a commit exists; git may have removed an unreferenced commit."""
+        """Return True if a commit exists. Git may have removed an unreferenced commit."""
         node = self._find(sha)
         return node is not None and node.type == _COMMIT
 
     def read_files(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Map each name `<commit>:<path>` or `<commit>^:<path>` to its bytes, if it is a file."""
+        """Return the bytes of the files with the names `<commit>:<path>` or `<commit>^:<path>`.
+
+        Names of missing files are left out.
+        """
         contents = {name: self._read_file(*name.split(":", 1)) for name in names}
         return {name: content for name, content in contents.items() if content is not None}
 
@@ -177,7 +180,7 @@ class Objects:
         return bytes(node.data) if node is not None and node.type == _BLOB else None
 
     def files(self, name: str, folders: Iterable[str] = ("",)) -> dict[str, Entry]:
-        """Map each file below these folders of a commit or tree to its entry."""
+        """Return the entry of each file in these folders of a commit or tree."""
         root = self._require_node(name)
         root = self._require_node(root.tree_id) if root.type == _COMMIT else root
         files: dict[str, Entry] = {}
@@ -195,7 +198,6 @@ class Objects:
                 yield prefix + name, node
 
     def _find_below(self, node: Any, path: str) -> Any:
-        """Return pygit2's object at a path below a tree, or None."""
         for name in filter(None, path.split("/")):
             if node is None or node.type != _TREE or name not in node:
                 return None
@@ -203,7 +205,10 @@ class Objects:
         return node
 
     def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
-        """Return changeable copies of folders ("" is the root); a missing folder is empty."""
+        """Return copies of folders, which the caller may change.
+
+        "" is the root. A missing folder is empty.
+        """
         folders: dict[str, Tree | None] = {"": self._read_tree(root) if root else Tree()}
         entries = {name: self._descend(folders, name) for name in names}
         for name, folder in entries.items():
@@ -212,7 +217,7 @@ class Objects:
         return {name: folder.copy() for name, folder in entries.items() if folder is not None}
 
     def _descend(self, folders: dict[str, Tree | None], folder: str) -> Tree | None:
-        """Return a folder, empty if it is missing; None if the path is a file."""
+        """Return a folder, empty if it is missing, or None if the path is a file."""
         if folder not in folders:
             parent_path, _, name = folder.rpartition("/")
             parent = self._descend(folders, parent_path)
@@ -224,7 +229,7 @@ class Objects:
         return folders[folder]
 
     def entries(self, root: str | None, paths: Sequence[str]) -> dict[str, Entry]:
-        """Map the paths that are files of a tree to their entries."""
+        """Return the entries of the paths that are files in a tree."""
         folders: dict[str, Tree | None] = {"": self._read_tree(root) if root else Tree()}
         entries: dict[str, Entry] = {}
         for path in paths:
@@ -235,7 +240,7 @@ class Objects:
         return entries
 
     def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
-        """Return (the reason for each path where no file can be, the missing folders)."""
+        """Return (reasons by path, missing folders) for paths where no file can be written."""
         folders: dict[str, Tree | None] = {"": self._read_tree(root) if root else Tree()}
         reasons: dict[str, str] = {}
         missing_folders: set[str] = set()
@@ -255,7 +260,7 @@ class Objects:
         return reasons, missing_folders
 
     def _read_tree(self, tree: str) -> Tree:
-        """Return a cached tree; the caller must not change it."""
+        """Return a tree from the cache or the database. The caller must not change it."""
         entries = self._trees.pop(tree, None)
         if entries is None:
             entries = Tree(nodes_of(self._read_object(tree, _TREE)))
@@ -267,30 +272,30 @@ class Objects:
         while len(self._trees) > _CACHED_TREES:
             del self._trees[next(iter(self._trees))]
 
-    def _read_object(self, name: str, kind: int) -> bytes:
-        node = self._require_node(name)
+    def _read_object(self, object_id: str, kind: int) -> bytes:
+        node = self._require_node(object_id)
         if node.type != kind:
-            raise GitError(f"object {name} is no {_TYPE_NAMES[kind]}; run `git fsck`")
+            raise GitError(f"object {object_id} is no {_TYPE_NAMES[kind]}; run `git fsck`")
         return bytes(node.data if kind == _BLOB else node.read_raw())
 
-    def _require_node(self, name: Any) -> Any:
-        if (node := self._find(name)) is None:
-            raise GitError(f"object {name} cannot be read; run `git fsck`")
+    def _require_node(self, object_id: Any) -> Any:
+        if (node := self._find(object_id)) is None:
+            raise GitError(f"object {object_id} cannot be read; run `git fsck`")
         return node
 
-    def _find(self, name: Any) -> Any:
-        """Return pygit2's object or None; GitError if only a remote may have the object."""
+    def _find(self, object_id: Any) -> Any:
+        """Return pygit2's object, or None. Raise GitError if only a remote may have the object."""
         try:
-            return self._repository[name]
+            return self._repository[object_id]
         except (KeyError, ValueError):
             if not self._is_partial():
                 return None
         except self._failed as error:
-            raise GitError(f"object {name} cannot be read ({error}); run `git fsck`") from None
+            raise GitError(f"object {object_id} cannot be read ({error}); run `git fsck`") from None
         if self._fetch is None:
-            raise GitError(f"object {name} cannot be read; {PARTIAL_ADVICE}")
-        self._fetch([str(name)])
-        return self._repository[name]
+            raise GitError(f"object {object_id} cannot be read; {PARTIAL_ADVICE}")
+        self._fetch([str(object_id)])
+        return self._repository[object_id]
 
     def _is_partial(self) -> bool:
         return any((self._folder / "pack").glob("*.promisor"))
@@ -305,10 +310,10 @@ class Objects:
         """Write a commit object and return its id."""
         return self._write(_COMMIT, content)
 
-    def write_tree(self, base: str | None, entries: Mapping[str, Entry | None]) -> str:
-        """Write a tree like `base` with these files set or (None) removed, and return its id.
+    def write_tree(self, base_tree: str | None, entries: Mapping[str, Entry | None]) -> str:
+        """Write a copy of a tree with entries set, or removed if None, and return its id.
 
-        The cost depends on the folders on the paths, not on the vault's size.
+        The cost depends on the folders in the paths, not on the size of the vault.
         """
 
         def write_folder(tree: Tree) -> str:
@@ -317,7 +322,7 @@ class Objects:
             return tree_id
 
         folders = {folder for path in entries for folder in layout.folders_above(path)}
-        trees = self.folders(base, ["", *folders])
+        trees = self.folders(base_tree, ["", *folders])
         for path, entry in entries.items():
             folder, _, name = path.rpartition("/")
             trees[folder].set(name, entry)
@@ -337,9 +342,9 @@ class Objects:
 
 
 def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | None:
-    """Return "reverted" if a later commit reverts a commit of another repository, else "kept".
+    """Return "reverted" if a later commit reverts the commit, else "kept"; None if HEAD lacks it.
 
-    None if HEAD does not have the commit. No program in that repository's config runs.
+    No program in that repository's config runs.
     """
     import pygit2  # noqa: PLC0415 (67 ms; many commands read no objects)
 
@@ -351,10 +356,10 @@ def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | N
             return None  # rebased or on another branch
         sentence = f"This reverts commit {commit.id}"
         walker = repository.walk(head)
-        for number, later in enumerate(walker):
-            if number >= _MAX_COMMITS or later.id == commit.id:
+        for number, later_commit in enumerate(walker):
+            if number >= _MAX_COMMITS or later_commit.id == commit.id:
                 break
-            if sentence in later.message:
+            if sentence in later_commit.message:
                 return "reverted"
     except (KeyError, ValueError, pygit2.GitError):
         return None

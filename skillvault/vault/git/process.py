@@ -46,25 +46,25 @@ PARTIAL_ADVICE = f"this clone is partial and lacks what is needed; run `{COMPLET
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that pass these settings to git."""
+    """Return the environment variables that pass settings to git."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (key, value) in enumerate(settings.items()):
         variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return variables
 
 
-def is_own_git(words: Sequence[str]) -> bool:
-    """Return True if skillvault started the git with this command line."""
-    return tuple(words[1 : 1 + len(_OPTIONS)]) == _OPTIONS
+def is_own_git(arguments: Sequence[str]) -> bool:
+    """Return True if skillvault started the git process with these arguments."""
+    return tuple(arguments[1 : 1 + len(_OPTIONS)]) == _OPTIONS
 
 
-def failure_of(command: str, err: bytes) -> str:
-    """Return git's error message in one line, with git's remedy for a folder of another user."""
-    lines = [line.strip() for line in err.decode(errors="replace").splitlines() if line.strip()]
+def failure_of(command: str, stderr: bytes) -> str:
+    """Return git's error message in one line, with git's advice for a folder of another user."""
+    lines = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
     end = None if any(OWNER_REMEDY in line for line in lines) else fatal + 2
-    words = " ".join(lines[fatal:end]) or "failed without a message"
-    return f"git {command}: {words}" + (f"; {PARTIAL_ADVICE}" if "promisor remote" in words else "")
+    text = " ".join(lines[fatal:end]) or "failed without a message"
+    return f"git {command}: {text}" + (f"; {PARTIAL_ADVICE}" if "promisor remote" in text else "")
 
 
 _CHUNK_BYTES = 1 << 18  # that are read at once from git
@@ -81,7 +81,7 @@ class CallOptions(TypedDict, total=False):
 
 
 class Runner:
-    """A launcher of git in one repository. `index` is the index file that git handed to a hook."""
+    """A launcher of git in one repository. A hook passes the `index` file that git gave it."""
 
     def __init__(self, root: Path, index: str | None = None) -> None:
         self._root = root
@@ -101,11 +101,11 @@ class Runner:
             self._lock = None
 
     def run(self, *args: str, **options: Unpack[CallOptions]) -> bytes:
-        """Return the standard output of a git call; arguments as for `answer`."""
+        """Return the standard output of a git call. See `answer` for the arguments."""
         return self.answer(*args, **options)[1]
 
     def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
-        """Return the standard output of a git call as one stripped text."""
+        """Return the standard output of a git call as stripped text."""
         return self.run(*args, ok=ok).decode(errors="replace").strip()
 
     def answer(
@@ -117,10 +117,10 @@ class Runner:
         patience: float | None = None,
         hold_lock: bool = False,
     ) -> tuple[int, bytes]:
-        """Return (exit code, standard output) of a git call; GitError for a code not in `ok`.
+        """Return (exit code, standard output) of a git call.
 
-        After `patience` seconds git is killed and TimeoutError raised. With `hold_lock` git holds
-        the writer lock while it lives.
+        Raises GitError if the code is not in `ok`. After `patience` seconds git is killed and
+        TimeoutError is raised. With `hold_lock` git holds the writer lock until it ends.
         """
         # At a terminal, git stays in the session, because a signing program asks there.
         new_session = patience is not None and not os.isatty(0)
@@ -141,7 +141,7 @@ class Runner:
         return process.returncode, out
 
     def fields(self, *args: str, env: Mapping[str, str] | None = None) -> Iterator[bytes]:
-        """Yield the NUL-terminated fields of the output of a git call while git prints them."""
+        """Yield the NUL-terminated fields of git's output while git prints them."""
         process = self.start(*args, env=env, hold_lock=False)
         assert process.stdout
         try:
@@ -178,7 +178,7 @@ class Runner:
         new_session: bool = False,
         hold_lock: bool = True,
     ) -> "subprocess.Popen[bytes]":
-        """Start a git process that reads its stdin; the caller ends it."""
+        """Start a git process that reads its stdin. The caller ends the process."""
         import git  # noqa: PLC0415 (50 ms; many commands start no git)
 
         settings = {**_ENVIRONMENT, **self.index, **(env or {})}

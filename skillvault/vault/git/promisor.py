@@ -1,4 +1,4 @@
-"""Call remotes, and fetch the missing objects of a partial clone, many at once."""
+"""Call remotes, and fetch the missing objects of a partial clone in few calls."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def call_remote(
     settings: dict[str, str] | None = None,
     patience: float | None = SECONDS,
 ) -> tuple[int, bytes]:
-    """Return (exit code, output) of a git call that reaches a remote."""
+    """Return (exit code, output) of a git command that talks to a remote."""
     # Use the person's ssh command; ignore the repository's.
     ssh = runner.text("config", "--global", "core.sshCommand", ok=(0, 1)) or SSH
     env = as_environment(_SETTINGS | (settings or {})) | _PROTOCOLS | {"GIT_SSH_COMMAND": ssh}
@@ -48,36 +48,36 @@ def call_remote(
 
 
 def clone_history(url: str, root: Path) -> None:
-    """Clone the commits and folders of a repository, without the content of files."""
+    """Clone the commits and folders of a repository, without the contents of files."""
     if Path(url).exists():
         url = Path(url).absolute().as_uri()  # git would copy everything from a path
     call_remote(Runner(root.parent), url, "clone", *_CLONE, "--", url, str(root), patience=None)
 
 
 class Promisor:
-    """The remote of a partial clone, which promised the objects that are missing here."""
+    """The remote of a partial clone, which has the objects that are missing here."""
 
     def __init__(self, runner: Runner, settings: Callable[[], Settings]) -> None:
         self._git = runner
         self._settings = settings
 
     def fetch(self, ids: Sequence[str]) -> None:
-        """Fetch objects; GitError if the remote cannot be reached, or in a full clone."""
+        """Fetch objects. Raise GitError if the remote cannot be reached, or in a full clone."""
         remote = self._settings().promisor
         if remote is None:
             raise GitError(f"object {ids[0]} cannot be read; run `git fsck`")
         if len(ids) > _QUIET_OBJECTS:
             _LOG.warning("fetching %s files from %s, once", f"{len(ids):,}", remote)
         for start in range(0, len(ids), _BATCH):
-            lines = "".join(f"{name}\n" for name in ids[start : start + _BATCH]).encode()
-            words = ("fetch", *_FETCH, "--", remote)
+            lines = "".join(f"{object_id}\n" for object_id in ids[start : start + _BATCH]).encode()
+            arguments = ("fetch", *_FETCH, "--", remote)
             try:
-                call_remote(self._git, remote, *words, stdin=lines, settings=_NO_NEGOTIATION)
+                call_remote(self._git, remote, *arguments, stdin=lines, settings=_NO_NEGOTIATION)
             except GitError as error:
                 raise GitError(f"{error}; {PARTIAL_ADVICE} when {remote} can be reached") from None
 
     def fetch_history(self, span: str) -> None:
-        """Fetch all objects of these commits that a partial clone lacks."""
+        """Fetch all objects of a revision range that a partial clone lacks."""
         if self._settings().promisor is None:
             return
         out = self._git.run("rev-list", "--objects", "--missing=print", span, "--")

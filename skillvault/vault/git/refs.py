@@ -12,7 +12,7 @@ ABSENT = "0" * 40
 
 
 class RefUpdate(NamedTuple):
-    """A ref that moves from `old` to `new`; ABSENT stands for no ref."""
+    """A ref that moves from `old` to `new`. ABSENT means that there is no ref."""
 
     ref: str
     new: str
@@ -27,7 +27,7 @@ class RefUpdate(NamedTuple):
 
 
 class RefSession:
-    """Transactions of one git process, one after the other.
+    """A git process that runs transactions one after the other.
 
     The refs of a transaction move together, or not at all.
     """
@@ -43,30 +43,30 @@ class RefSession:
         self._ask(commands, b"start: ok\n")
 
     def prepare(self) -> bool:
-        """Lock the refs; return False if a ref is locked or not at its old commit."""
+        """Lock the refs. Return False if a ref is locked or not at its old commit."""
         return self._ask("prepare\0", b"prepare: ok\n")
 
     def commit(self) -> bool:
-        """Move the refs; if git refuses, release the locks and return False."""
+        """Move the refs. If git refuses, release the locks and return False."""
         is_moved = self._ask("commit\0", b"commit: ok\n")
         if not is_moved:
             self.end()
         return is_moved
 
     def end(self) -> None:
-        """End the process and release every lock; an open transaction is dropped."""
+        """End the process, which drops an open transaction and releases its locks."""
         if not self._open:
             return
         self._open = False
         _, errors = self._process.communicate()
         self.error = errors.decode(errors="replace").strip()
 
-    def _ask(self, text: str, answer: bytes) -> bool:
+    def _ask(self, commands: str, answer: bytes) -> bool:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin
         assert stdout
         try:
-            stdin.write(text.encode(errors="surrogateescape"))
+            stdin.write(commands.encode(errors="surrogateescape"))
             stdin.flush()
         except BrokenPipeError:
             return False

@@ -1,7 +1,7 @@
 """Fetch and push the shared branch of a vault, and fetch the files of a foreign repository.
 
-Nothing of a foreign repository is checked out. Git asks for no password and runs no hook. If a
-remote cannot be reached, a GitError has git's message.
+Nothing of a foreign repository is checked out. Git asks for no password and runs no hook. A
+GitError with git's message is raised if a remote cannot be reached.
 """
 
 import getpass
@@ -33,7 +33,7 @@ _USER_CHARACTERS = 24  # of a user's name in the name of a clone
 
 
 def clone_name(git: Git) -> str:
-    """Return the name of this clone; choose one the first time and save it in the config."""
+    """Return the name of this clone. The first time, choose a name and save it in the config."""
     if name := git.settings().clone:
         return name
     try:
@@ -64,11 +64,11 @@ class Upstream:
 
     @property
     def address(self) -> str:
-        """The URL or the path of the remote, as git uses it."""
+        """The URL or path of the remote."""
         return self._git.text("remote", "get-url", "--", self.remote)
 
     def fetch(self) -> str | None:
-        """Fetch the branch and return its commit; None if the remote has no such branch yet.
+        """Fetch the branch and return its commit, or None if the remote does not have it yet.
 
         The branches of proposals are fetched, too, and removed here if the remote removed them.
         """
@@ -84,7 +84,7 @@ class Upstream:
         return self._git.text("rev-parse", "--verify", f"{tracking_ref}^{{commit}}")
 
     def count_unpushed(self, tip: str | None) -> int:
-        """Count the commits of `tip` that the remote did not have at the last fetch."""
+        """Return how many commits of `tip` the remote lacked at the last fetch."""
         if tip is None:
             return 0
         branch = f"refs/remotes/{self.remote}/{self.branch}^{{commit}}"
@@ -93,24 +93,24 @@ class Upstream:
         return int(self._git.text("rev-list", "--count", *span))
 
     def push(self, commit: str) -> Answer:
-        """Push a commit to the branch; return "outrun" if the branch has moved meanwhile.
+        """Push a commit to the branch. Return "outrun" if somebody else moved the branch first.
 
         Raises GitError with the remote's message if the remote refuses or cannot be reached.
         """
         return self._push(f"{commit}:refs/heads/{self.branch}")
 
     def push_proposal(self, branch: str) -> Answer:
-        """Push the branch of a proposal, as `push` does."""
+        """Push the branch of a proposal. See `push` for results and errors."""
         return self._push(f"refs/heads/{branch}:refs/heads/{branch}")
 
     def remove_branch(self, branch: str, commit: str) -> Answer:
-        """Remove a branch from the remote if it is still at `commit`, as `push` does."""
+        """Remove a branch from the remote if it is still at `commit`. See `push`."""
         lease = f"--force-with-lease=refs/heads/{branch}:{commit}"
         return self._push(f":refs/heads/{branch}", options=[lease])
 
     def _push(self, *specs: str, options: Sequence[str] = ()) -> Answer:
-        words = ("push", "--porcelain", *options, "--", self.remote, *specs)
-        code, out = self._call(*words, ok=(0, 1))
+        arguments = ("push", "--porcelain", *options, "--", self.remote, *specs)
+        code, out = self._call(*arguments, ok=(0, 1))
         if code == 0:
             return "accepted"
         refusal = _REFUSAL.search(out.decode(errors="replace"))
@@ -120,7 +120,7 @@ class Upstream:
         raise GitError(f"git push: {self.remote} refuses it: {reason}")
 
     def fetch_all(self) -> dict[str, str]:
-        """Fetch all branches and all new tags, and return the remote's refs with their ids."""
+        """Fetch all branches and new tags. Return the ids of the remote's refs by name."""
         _, out = self._call("ls-remote", "--quiet", "--heads", "--tags", "--refs", self.remote)
         refs = {ref: sha for sha, ref in (line.split("\t") for line in out.decode().splitlines())}
         tags = self._git.text("for-each-ref", "--format=%(refname)", "refs/tags").split("\n")
@@ -134,9 +134,11 @@ class Upstream:
 
         This is a forced push, so only `skillvault erase` may call it.
         """
-        names = {ABSENT: ""}
-        leases = [f"--force-with-lease={m.ref}:{names.get(m.old, m.old)}" for m in moves]
-        specs = [f"{names.get(move.new, move.new)}:{move.ref}" for move in moves]
+        values = {ABSENT: ""}
+        leases = [
+            f"--force-with-lease={move.ref}:{values.get(move.old, move.old)}" for move in moves
+        ]
+        specs = [f"{values.get(move.new, move.new)}:{move.ref}" for move in moves]
         if self._push(*specs, options=["--atomic", *leases]) == "outrun":
             raise GitError(f"git push: somebody pushed to {self.remote} meanwhile; erase again")
 
@@ -145,7 +147,7 @@ class Upstream:
 
 
 def upstream_of(git: Git, branch: str) -> Upstream | None:
-    """Return the upstream of a branch: the configured remote, else `origin`, else the first."""
+    """Return the configured remote of a branch, else `origin`, else the first remote."""
     settings = git.settings()
     remotes = settings.remotes
     names = (settings.branch_remotes.get(branch, ""), "origin", *remotes[:1])
@@ -168,10 +170,9 @@ _LINK = "120000"  # the mode of a symbolic link
 
 
 class RemoteFiles(Struct, frozen=True):
-    """The files of a commit: entry and size by path.
+    """The files of a commit, with their entries and sizes by path.
 
-    `unusable` maps paths that are not plain files to the reason, `links` maps links to their
-    target.
+    `unusable` has the reasons for paths that are not plain files, `links` the targets of links.
     """
 
     commit: str
@@ -182,7 +183,7 @@ class RemoteFiles(Struct, frozen=True):
     objects: Objects
 
     def contents_of(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """Map these files to their contents."""
+        """Return the contents of these files by path."""
         entries = {path: self.entries[path] for path in paths}
         blobs = self.objects.blobs(entry.id for entry in entries.values())
         return {path: with_mode(blobs[entry.id], entry) for path, entry in entries.items()}
@@ -190,7 +191,7 @@ class RemoteFiles(Struct, frozen=True):
 
 @contextmanager
 def fetch_files(url: str, ref: str) -> Iterator[RemoteFiles]:
-    """Fetch the files of a repository at a ref (HEAD if it is ""), for the time of the block."""
+    """Fetch the files of a repository at a ref ("" is HEAD) to a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
         runner = Runner(Path(folder))
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
@@ -205,16 +206,16 @@ def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
     args = (*settings, "fetch", *options, "--", url, ref)
     deadline = time.monotonic() + SECONDS
     with runner.detach(*args, env=_FETCH_ENVIRONMENT) as process:
-        err = None
-        while err is None:
+        stderr = None
+        while stderr is None:
             if time.monotonic() > deadline:
                 raise GitError(f"git fetch: {url} is too slow; try again later")
             if _measure_folder(folder) > _MAX_BYTES:
                 raise GitError(f"git fetch: {url} is larger than {_MAX_BYTES // 1024**2} MiB")
             with suppress(subprocess.TimeoutExpired):
-                _, err = process.communicate(timeout=_PAUSE)
+                _, stderr = process.communicate(timeout=_PAUSE)
         if process.returncode:
-            raise GitError(failure_of("fetch", err))
+            raise GitError(failure_of("fetch", stderr))
 
 
 def _measure_folder(root: Path) -> int:

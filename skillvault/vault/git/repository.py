@@ -1,4 +1,4 @@
-"""The `Git` of one repository: its folders, branch, HEAD and state, and access to its parts.
+"""Give access to one repository with the class `Git`: its folders, branch, HEAD and parts.
 
 In a plain repository the git dir, HEAD and the tip are read without git: `.git` is a folder of the
 user, the format is 0 or 1 without an extension, and HEAD is a branch with a loose or packed ref. In
@@ -54,7 +54,7 @@ _COMMIT = re.compile(rb"[0-9a-f]{40}")
 
 
 class Git:
-    """One repository. It keeps no process and no open file between calls.
+    """One repository. No process and no file stays open between calls.
 
     `index` is the index file that git handed to a hook, if any.
     """
@@ -76,7 +76,7 @@ class Git:
 
     @cached_property
     def promisor(self) -> Promisor:
-        """The remote with the missing objects of a partial clone."""
+        """The remote that has the missing objects of a partial clone."""
         return Promisor(self.runner, self.settings)
 
     @cached_property
@@ -86,18 +86,18 @@ class Git:
 
     @cached_property
     def index_file(self) -> IndexFile:
-        """The index of the person, or the index that git handed to a hook."""
+        """The index of the user, or the index that git handed to a hook."""
         return IndexFile(self.runner, self.dirs()[0], self.head, lambda: self.objects)
 
     @cached_property
     def committer(self) -> Committer:
-        """The maker of commit objects in the person's name."""
+        """The maker of commit objects in the user's name."""
         return Committer(self.runner, lambda: self.objects)
 
     # ── where and in which state ─────────────────────────────────────────────────────
 
     def dirs(self) -> tuple[Path, Path]:
-        """Return (git dir, git common dir); NotAVaultError if the root is not a repository."""
+        """Return (git dir, git common dir). Raise NotAVaultError if the root is no repository."""
         if self._dirs is None:
             folder = git_dir(self.root)
             self._dirs = (folder, folder) if folder else self.ask_dirs()
@@ -127,7 +127,7 @@ class Git:
         return (self.root / git_dir).resolve(), (self.root / common).resolve()
 
     def head(self) -> str | None:
-        """Return the commit of HEAD; None on a branch without commits."""
+        """Return the commit of HEAD, or None if the branch has no commit."""
         folder, common = self.dirs()
         branch = plain_branch(folder) if folder == common else None
         if tip := plain_tip(folder, branch) if branch else None:
@@ -135,14 +135,14 @@ class Git:
         return self.text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1)) or None
 
     def branch(self) -> str | None:
-        """Return the branch of HEAD; None for a detached HEAD."""
+        """Return the branch of HEAD, or None if HEAD is detached."""
         if branch := plain_branch(self.dirs()[0]):
             return branch
         name = self.text("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))
         return name.removeprefix("refs/heads/") or None
 
     def tip(self, branch: str) -> str | None:
-        """Return the commit of a branch; None without commits."""
+        """Return the commit of a branch, or None if the branch has no commit."""
         folder, common = self.dirs()
         if folder == common and (tip := plain_tip(folder, branch)):
             return tip
@@ -150,7 +150,7 @@ class Git:
         return self.text("rev-parse", "--verify", "--quiet", commit, ok=(0, 1, 128)) or None
 
     def pause_reason(self, branch: str, *, may_be_empty: bool = False) -> str | None:
-        """Return the reason if nothing may be committed now.
+        """Return the reason if nothing may be committed now, else None.
 
         With `may_be_empty`, the branch may have no commit.
         """
@@ -170,12 +170,11 @@ class Git:
         return None
 
     def _undo_hint(self) -> str:
-        """Return the command that reverts the same commit without conflicts."""
+        """Return advice to revert the same commit without conflicts."""
         commit = self.text("rev-parse", "--short=10", "REVERT_HEAD", ok=(0, 128))
         return f" (`git revert --abort`, then `skillvault undo {commit}`)"
 
     def _branch_problem(self, branch: str, may_be_empty: bool) -> str | None:
-        """Return the reason if HEAD is not on the branch."""
         head, tip = self.branch(), self.tip(branch)
         if head == branch:
             problem = "the branch has no commit yet; run `skillvault init`"
@@ -190,24 +189,24 @@ class Git:
         return f"on branch {head}, but the vault learns on {branch}; run `git switch {branch}`"
 
     def boundary(self) -> str:
-        """Return a key for the shallow commits and grafts, because both change the history."""
+        """Return a text that changes with shallow commits and grafts, which change the history."""
         files = [self.dirs()[1] / name for name in ("shallow", "info/grafts")]
         contents = [file.read_bytes().hex() if file.exists() else "" for file in files]
         return " ".join(contents).strip()
 
     def init(self, branch: str) -> None:
-        """Make the root a repository whose first branch is `branch`."""
+        """Create a repository whose first branch is `branch`."""
         options = ("--quiet", f"--initial-branch={branch}", "--template=")
         self.run("init", *options, "--object-format=sha1")  # the ids that `blob_id` computes
 
     def hooks_dir(self) -> Path:
-        """Return the folder of git's hooks, which the person's `core.hooksPath` may name."""
+        """Return the folder of git's hooks, which the user may set with `core.hooksPath`."""
         output = self.text("config", "--get-all", "--type=path", "core.hooksPath", ok=(0, 1))
         paths = output.splitlines()[:-1]  # the last one is set by `Runner`
         return self.root / paths[-1] if paths else self.dirs()[1] / "hooks"
 
     def settings(self) -> Settings:
-        """Return the settings of the config; git is asked only if the files have changed."""
+        """Return the settings of the config. Git is asked only after a config file changed."""
         if self._cached_settings is None or not self._cached_settings.is_current:
             since = time.time()
             settings = Settings(self.run("config", *LISTING))
@@ -220,7 +219,7 @@ class Git:
         return self.settings().promisor is not None
 
     def entries(self, commit: str | None, paths: Sequence[str]) -> dict[str, Entry]:
-        """Map these files of a commit to their entries."""
+        """Return the entries of files of a commit."""
         return self.objects.entries(self.objects.root(commit) if commit else None, paths)
 
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
@@ -228,15 +227,15 @@ class Git:
         return self.objects.blobs(ids)
 
     def merge_texts(
-        self, own_text: bytes, base: bytes, other_text: bytes
+        self, our_text: bytes, base: bytes, their_text: bytes
     ) -> tuple[bytes, int] | None:
-        """Merge two texts, and return (the merged text, count of conflicts); None if binary.
+        """Return (the merge of two texts, number of conflicts), or None for binary files.
 
-        In a conflict the merged text has the lines of `own_text`.
+        In a conflict the merged text has the lines of `our_text`.
         """
         with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
             names = [str(Path(folder) / name) for name in ("ours", "base", "theirs")]
-            for name, content in zip(names, (own_text, base, other_text), strict=True):
+            for name, content in zip(names, (our_text, base, their_text), strict=True):
                 Path(name).write_bytes(content)
             codes = (*range(_MAX_CONFLICTS + 1), _BINARY_CODE)
             conflicts, _ = self.answer("merge-file", "-p", "-q", "--", *names, ok=codes)
@@ -248,7 +247,7 @@ class Git:
 
     @contextmanager
     def pin_commit(self, commit: str, refs: RefSession) -> Iterator[str]:
-        """Protect an unpublished commit from `git prune` by a ref, and yield the name of the ref.
+        """Protect an unpublished commit from `git prune` with a ref, and yield the ref's name.
 
         The transaction that publishes the commit deletes the ref.
         """
@@ -265,7 +264,7 @@ class Git:
                 self.run("update-ref", "-d", name, ok=(0, 1, 128), hold_lock=True)
 
     def remove_pins(self) -> None:
-        """Remove the pins of killed writers; the caller holds the writer's lock."""
+        """Remove the pins of killed writers. The caller holds the writer's lock."""
         folder = self.dirs()[1] / _PINS
         if folder.is_dir() and any(folder.iterdir()):
             names = self.text("for-each-ref", "--format=%(refname)", _PINS).split()
@@ -273,9 +272,9 @@ class Git:
                 self.run("update-ref", "-d", name, hold_lock=True)
 
     @contextmanager
-    def ref_session(self, note: str, *, durable: bool = False) -> Iterator[RefSession]:
-        """Open a session that moves refs in two phases; `note` is for their reflogs."""
-        args = ("update-ref", "-m", note.replace("\0", " "), "--stdin", "-z")
+    def ref_session(self, reflog_message: str, *, durable: bool = False) -> Iterator[RefSession]:
+        """Open a session that moves refs in two phases."""
+        args = ("update-ref", "-m", reflog_message.replace("\0", " "), "--stdin", "-z")
         refs = RefSession(self.runner.start(*args, env=_SYNC_ENVIRONMENT if durable else None))
         try:
             yield refs
@@ -284,7 +283,7 @@ class Git:
 
 
 def git_dir(root: Path) -> Path | None:
-    """Return the git dir of the work tree `root`; None if git must be asked."""
+    """Return the git dir of the work tree `root`, or None if only git can tell."""
     folder = root / ".git"
     folders = (root, folder, folder / "objects", folder / "refs")
     try:
@@ -297,7 +296,7 @@ def git_dir(root: Path) -> Path | None:
 
 
 def plain_branch(git_dir: Path) -> str | None:
-    """Return the branch of HEAD; None if git must be asked."""
+    """Return the branch of HEAD, or None if only git can tell."""
     try:
         branch = _BRANCH.fullmatch(_read_plain_file(git_dir / "HEAD"))
     except OSError:
@@ -306,7 +305,7 @@ def plain_branch(git_dir: Path) -> str | None:
 
 
 def plain_tip(git_dir: Path, branch: str) -> str | None:
-    """Return the commit of a branch; None if git must be asked."""
+    """Return the commit of a branch, or None if only git can tell."""
     if not _NAME.fullmatch(branch):
         return None
     ref = b"refs/heads/" + os.fsencode(branch)
@@ -324,7 +323,7 @@ def plain_tip(git_dir: Path, branch: str) -> str | None:
 
 
 def _is_trusted(folder: Path) -> bool:
-    """Return True for a folder of this user; a link does not count."""
+    """Return True for a folder of this user that is not a link."""
     state = folder.lstat()
     return stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid()
 
@@ -336,7 +335,6 @@ def _is_plain(config: bytes) -> bool:
 
 
 def _read_plain_file(path: Path) -> bytes:
-    """Return the bytes of a file; OSError for a link."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:  # noqa: PTH123 (a descriptor)
         return file.read()
 
@@ -368,7 +366,7 @@ def check_out_past(git: Git, branch: str, moment: str) -> Iterator[tuple[Path, d
 
 
 def _find_past_commit(git: Git, branch: str, moment: str) -> str:
-    """Return the commit of a revision, or the commit at the tip of the branch at a time."""
+    """Return the commit of a revision, or the last commit of the branch before a time."""
     end = _end_of(moment)
     if end is not None:
         limit = f"--before={end:%Y-%m-%dT%H:%M:%S%z}"
@@ -376,8 +374,8 @@ def _find_past_commit(git: Git, branch: str, moment: str) -> str:
         if not commit:
             raise UsageError(f"--at {moment}: the vault has no commit that old")
         return commit
-    name = f"{moment}^{{commit}}"
-    commit = git.text("rev-parse", "--verify", "--quiet", "--end-of-options", name, ok=(0, 1, 128))
+    spec = f"{moment}^{{commit}}"
+    commit = git.text("rev-parse", "--verify", "--quiet", "--end-of-options", spec, ok=(0, 1, 128))
     if not commit:
         raise UsageError(
             f"--at {moment}: neither a commit nor a time; write it as HEAD~3, 2026-11-20 or "
@@ -387,7 +385,7 @@ def _find_past_commit(git: Git, branch: str, moment: str) -> str:
 
 
 def _end_of(moment: str) -> datetime | None:
-    """Parse a time; a day means its last second. None for a revision."""
+    """Return a time, or the last second of a day, or None for a revision."""
     try:
         at = datetime.fromisoformat(moment)
     except ValueError:

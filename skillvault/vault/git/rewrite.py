@@ -1,7 +1,7 @@
 """Rewrite a copy of a vault's history without erased texts, for `skillvault erase`.
 
 git-filter-repo does this in a separate process. The vault itself is not touched: its refs move only
-after the copy was checked and confirmed.
+after the copy was checked and the user confirmed.
 """
 
 import os
@@ -34,7 +34,7 @@ _OPTIONS = (
 
 
 class Rewriting(Struct):
-    """The result: new id by old commit id, changed paths, and the count of changed messages."""
+    """The result: new ids by old commit id, changed paths, and the number of changed messages."""
 
     commits: dict[str, str] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ def check_tool() -> None:
 
 
 def rewrite_history(repository: Path, eraser: Eraser, refs: list[str]) -> Rewriting:
-    """Rewrite these refs of a bare repository; `^REF` leaves out the commits of REF."""
+    """Rewrite these refs of a bare repository. `^REF` leaves out the commits of REF."""
     environment = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
     process = subprocess.run(
         [sys.executable, "-P", "-m", __name__],
@@ -62,8 +62,8 @@ def rewrite_history(repository: Path, eraser: Eraser, refs: list[str]) -> Rewrit
         check=False,
     )
     if process.returncode:
-        words = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise GitError(f"git filter-repo: {' '.join(words) or 'failed without a message'}")
+        message = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise GitError(f"git filter-repo: {' '.join(message) or 'failed without a message'}")
     return msgspec.json.decode((repository / _REPORT).read_bytes(), type=Rewriting)
 
 
@@ -93,7 +93,7 @@ class _Filter:
             blob.data = data
 
     def change_path(self, path: bytes) -> bytes | None:
-        """Return the new path of a file; None if the file belongs to a removed outcome."""
+        """Return the new path of a file, or None if its outcome is removed."""
         old_path = os.fsdecode(path)
         new_path = None if self.eraser.drops(old_path) else self.eraser.replace(old_path)
         if new_path != old_path:
@@ -101,7 +101,7 @@ class _Filter:
         return None if new_path is None else os.fsencode(new_path)
 
     def change_message(self, message: bytes) -> bytes:
-        """Replace erased texts in a message; if it names a removed outcome, only trailers stay."""
+        """Replace erased texts in a message, or all but the trailers for a removed outcome."""
         old_text = text = message.decode(errors="surrogateescape")
         if any(outcome in text for outcome in self.eraser.outcomes):
             subject, _, body = text.partition("\n")
@@ -113,12 +113,12 @@ class _Filter:
         return text.encode(errors="surrogateescape")
 
     def change_name(self, name: bytes) -> bytes:
-        """Replace erased texts in the name or the address of a person, or the name of a ref."""
+        """Replace erased texts in a person's name or address, or in the name of a ref."""
         text = name.decode(errors="surrogateescape")
         return self.eraser.replace(text).encode(errors="surrogateescape")
 
     def remember_paths(self, commit: Any, _tools: Any) -> None:
-        """Remember the paths of changed files."""
+        """Remember the paths of the files that a commit changes."""
         for change in commit.file_changes:
             if change.blob_id in self._changed_marks:
                 self._paths.add(os.fsdecode(change.filename))
@@ -146,7 +146,7 @@ class _Filter:
 def rewrite_bytes(eraser: Eraser, data: bytes) -> bytes:
     """Return the content of a file without erased texts.
 
-    The section marks of a skill are renewed, so that the section still counts as the program's.
+    The section marks of a skill are renewed, so that its sections still count as the program's.
     """
     old_text = data.decode(errors="surrogateescape")
     text = eraser.replace(old_text)
@@ -158,14 +158,14 @@ def rewrite_bytes(eraser: Eraser, data: bytes) -> bytes:
 
 
 def _renew_marks(old_text: str, new_text: str) -> str:
-    """Return the text of a skill with the marks of its new sections and description."""
+    """Return the new text of a skill, with its old section marks replaced by new ones."""
     for old_mark, new_mark in zip(_marks_of(old_text), _marks_of(new_text), strict=False):
         new_text = new_text.replace(old_mark, new_mark)
     return new_text
 
 
 def _marks_of(text: str) -> list[str]:
-    """Return the marks of the description and each section of a skill; [] for another file."""
+    """Return the marks of a skill's description and sections, or [] for another file."""
     try:
         values, body = front_matter.read_document(text)
     except BadInputError:

@@ -1,9 +1,9 @@
 """Open the index in SQLite, rebuild it if it is broken, and pin states of it for readers.
 
 An index that is damaged, has another version or contradicts git is deleted and rebuilt from git,
-once; a second failure is an error. If the disk cannot be used, the index is built in memory.
-A pin is a read transaction on its own connection, so later writes do not change what it reads. The
-pins of an index in memory share a copy.
+once. A second failure is an error. If the disk cannot be used, the index is built in memory. A pin
+is a read transaction on its own connection, so later writes do not change what it reads. The pins
+of an index in memory share a copy.
 """
 
 import logging
@@ -40,14 +40,14 @@ _LOG = logging.getLogger("skillvault")
 
 
 class ReplacedError(sqlite3.DatabaseError):
-    """The file was replaced, or is of another version or history; nothing is damaged."""
+    """The file was replaced, or has another version or history. Nothing is damaged."""
 
 
 class Connection(Rows):
-    """The connection that reads and writes the index; without `path` the index is in memory.
+    """The connection that reads and writes the index. Without `path` the index is in memory.
 
-    An index of another `shape` is unusable. `heal` fills the empty index that replaces an unusable
-    index. `contradiction` returns the first difference between a pin and git.
+    An index of another `shape` cannot be used. `heal` fills the empty index that replaces an
+    unusable one. `contradiction` returns the first difference between a pin and git.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Connection(Rows):
 
     @property
     def commit(self) -> str | None:
-        """The commit of the index; None for a branch without commits and before the first build."""
+        """The commit of the index, or None without commits or before the first build."""
         return self.run(_read_commit)
 
     @property
@@ -82,7 +82,7 @@ class Connection(Rows):
         return self._database is not None and self._database.in_transaction
 
     def pin(self) -> "Pin":
-        """Pin the present state of the index, without staged changes."""
+        """Pin the current state of the index, without staged changes."""
         return self.run(self._pin)
 
     def _pin(self, database: sqlite3.Connection) -> "Pin":
@@ -93,7 +93,6 @@ class Connection(Rows):
         return pin
 
     def _begin_reading(self, path: Path) -> sqlite3.Connection:
-        """Return a connection that reads one state of the file."""
         database = self._idle.pop() if self._idle else _connect(str(path))
         try:
             database.execute("begin")
@@ -105,7 +104,7 @@ class Connection(Rows):
         return database
 
     def _shared_copy(self, database: sqlite3.Connection) -> sqlite3.Connection:
-        """Return a copy of an index in memory; it is cached until the index changes."""
+        """Return a copy of an index in memory, which is cached until the index changes."""
         if database.in_transaction:
             raise VaultBusyError("changes are staged in an index in memory; ask before or after")
         if self._copy is None or self._copy[0] != database.total_changes:
@@ -115,7 +114,7 @@ class Connection(Rows):
     # ── changing ─────────────────────────────────────────────────────────────────────
 
     def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Run work on the database; if the database is unusable, rebuild it and run again."""
+        """Run work on the database. If the database is unusable, rebuild it and run again."""
         try:
             return work(self._open())
         except _FAULTS as error:
@@ -123,7 +122,7 @@ class Connection(Rows):
         return self.retry(lambda: work(self._open()))
 
     def begin(self) -> None:
-        """Begin a change; others see it after `save`."""
+        """Begin a change, which other connections see after `save`."""
         if self.pending:
             return
         try:
@@ -175,14 +174,14 @@ class Connection(Rows):
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
-        """Do not wait for another process that writes; continue on a copy at once."""
+        """Switch to a copy at once if another process is writing, instead of waiting."""
         with _without_waiting(self._open()):
             yield
 
     # ── healing ──────────────────────────────────────────────────────────────────────
 
     def run_whole(self, work: Callable[[], None]) -> None:
-        """Run work as a whole: if the index becomes unusable, repeat all of the work."""
+        """Run work, and repeat all of it if the index becomes unusable."""
         if self._is_repeatable:
             work()
             return
@@ -196,7 +195,7 @@ class Connection(Rows):
             self._is_repeatable = False
 
     def mend(self, error: Exception) -> None:
-        """Rebuild the index after an error; VaultBusyError if another process uses the index."""
+        """Rebuild the index after an error. Raise VaultBusyError if another process uses it."""
         _refuse_busy(self.name, error)
         if self._is_repeatable:
             raise error
@@ -204,7 +203,7 @@ class Connection(Rows):
         self.run_whole(self._heal)
 
     def retry(self, work: Callable[[], _Result]) -> _Result:
-        """Run work on a rebuilt index; DamagedIndexError if it fails again."""
+        """Run work on a rebuilt index. Raise DamagedIndexError if it fails again."""
         try:
             return work()
         except _FAULTS as error:
@@ -215,7 +214,7 @@ class Connection(Rows):
             ) from error
 
     def verify(self) -> bool:
-        """Rebuild the index if it contradicts git; return True if it was rebuilt."""
+        """Rebuild the index if it contradicts git. Return True if it was rebuilt."""
         if self._is_repeatable or self.pending:
             return False
         with suppress(VaultBusyError):  # this needs SQLite's write lock
@@ -226,7 +225,7 @@ class Connection(Rows):
         return contradiction is not None
 
     def _discard(self, error: Exception) -> None:
-        """Delete an unusable index; log a warning if it was damaged.
+        """Delete an unusable index, with a warning if it was damaged.
 
         The file stays if the disk is full or another process is writing. The index then continues
         in memory.
@@ -241,7 +240,6 @@ class Connection(Rows):
             self._path = None
 
     def _delete_file(self, path: Path) -> bool:
-        """Delete a file that nobody replaced; return False if the old file is still there."""
         if self._is_replaced(path) and path.exists():
             return True
         for suffix in ("", "-wal", "-shm"):
@@ -250,7 +248,7 @@ class Connection(Rows):
         return not path.exists()
 
     def _is_replaced(self, path: Path) -> bool:
-        """Return True if the path has another file than the opened one."""
+        """Return True if the opened file is no longer the one at the path."""
         return self._identity is not None and self._identity != _read_identity(path)
 
     def _close(self) -> None:
@@ -264,7 +262,7 @@ class Connection(Rows):
         return self._database
 
     def _open_or_create(self) -> sqlite3.Connection:
-        """Open or create the index on disk; if both fail, create an index in memory."""
+        """Open or create the index on disk, or else create an index in memory."""
         for _ in range(2):
             try:
                 if self._path:
@@ -279,7 +277,6 @@ class Connection(Rows):
         return _create(_connect(":memory:"), self._shape)
 
     def _open_file(self, path: Path) -> sqlite3.Connection:
-        """Return a connection to the existing tables or to new ones."""
         path.parent.mkdir(exist_ok=True)
         database = _connect(str(path))
         try:
@@ -295,7 +292,7 @@ class Connection(Rows):
 
 
 class Pin(Rows):
-    """One state of the index."""
+    """A state of the index that does not change."""
 
     def __init__(self, index: Connection, database: sqlite3.Connection) -> None:
         self.database = database
@@ -304,7 +301,7 @@ class Pin(Rows):
         self._new_pin: Pin | None = None
 
     def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Run work on the database; if the database is unusable, rebuild it and run again."""
+        """Run work on the database. If the database is unusable, rebuild it and run again."""
         try:
             return work(self.database)
         except _FAULTS as error:
@@ -316,19 +313,19 @@ class Pin(Rows):
         raise TypeError("a snapshot cannot be changed")
 
     def mend(self, error: Exception) -> None:
-        """Rebuild the index after an error, and pin the same commit."""
+        """Rebuild the index after an error, and pin the same commit again."""
         self._index.mend(error)
         self._renew()
 
     def verify(self) -> bool:
-        """Rebuild the index if it contradicts git; return True if it was rebuilt."""
+        """Rebuild the index if it contradicts git. Return True if it was rebuilt."""
         is_rebuilt = self._index.verify()
         if is_rebuilt:
             self._renew()
         return is_rebuilt
 
     def _renew(self) -> None:
-        """Pin the same commit of the rebuilt index."""
+        """Pin the rebuilt index. Raise VaultBusyError if it has another commit."""
         pin = self._index.pin()
         if pin.commit != self.commit:
             raise VaultBusyError("the index was damaged and the vault has moved on; ask again")
@@ -336,20 +333,19 @@ class Pin(Rows):
 
 
 def _release(database: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
-    """Give the connection of a dropped pin to the next pin."""
+    """Make the connection of a dropped pin available for the next pin."""
     database.rollback()
     idle.append(database)
 
 
 def _read_commit(database: sqlite3.Connection) -> str | None:
-    """Return the commit of a database, and set how texts are decoded."""
+    """Return the commit in a database, and set how its texts are decoded."""
     state: dict[str, str] = dict(database.execute(_STATE).fetchall())
     database.text_factory = unbind if "odd" in state else str
     return state.get("commit")
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    """Connect to a file, or to a database in memory."""
     # Each thread has its own connections, but any thread may give back that of a pin.
     database = sqlite3.connect(
         name, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
@@ -360,7 +356,7 @@ def _connect(name: str) -> sqlite3.Connection:
 
 
 def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
-    """Create the empty tables, unless another process does at the same time."""
+    """Create the tables, unless another process has created them."""
     database.execute("pragma journal_mode = wal")
     database.execute("begin immediate")
     if _read_version(database) == shape:
@@ -373,7 +369,6 @@ def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
 
 
 def _copy_of(database: sqlite3.Connection) -> sqlite3.Connection:
-    """Return a private copy in memory."""
     copy = _connect("")
     database.backup(copy)
     return copy
@@ -381,7 +376,7 @@ def _copy_of(database: sqlite3.Connection) -> sqlite3.Connection:
 
 @contextmanager
 def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
-    """Fail at once if another process holds the database."""
+    """Let calls in the block fail at once if another process holds the database."""
     database.execute("pragma busy_timeout = 0")
     try:
         yield
@@ -391,13 +386,13 @@ def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def _refuse_busy(name: str, error: Exception) -> None:
-    """Raise VaultBusyError if an error says that another process is writing."""
+    """Raise VaultBusyError if the error means that another process is writing."""
     if _error_code(error) in _BUSY_CODES:
         raise VaultBusyError(f"{name}: another process is at work on it; try again") from error
 
 
 def _error_code(error: Exception) -> int:
-    """Return SQLite's code of an error; "not a database" for our own errors."""
+    """Return SQLite's code of an error, or "not a database" for our own errors."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
 
 
@@ -406,7 +401,6 @@ def _read_version(database: sqlite3.Connection) -> int:
 
 
 def _read_identity(path: Path) -> tuple[int, int] | None:
-    """Return (device, inode) of a file; None if it does not exist."""
     try:
         state = path.stat()
     except OSError:
@@ -415,7 +409,7 @@ def _read_identity(path: Path) -> tuple[int, int] | None:
 
 
 class IndexDatabase(Connection):
-    """The index of a vault, with the methods that write files and commits of the branch."""
+    """The index of a vault, with methods that write the files and commits of the branch."""
 
     def __init__(
         self,
@@ -431,7 +425,7 @@ class IndexDatabase(Connection):
 
     @property
     def depth(self) -> int:
-        """The length of the longest path from the first commit to the commit of the index."""
+        """The number of commits on the longest path from the first commit to the indexed one."""
         return self.value("select depth from commits where sha = ?", [self.commit]) or 0
 
     @property
@@ -445,7 +439,7 @@ class IndexDatabase(Connection):
 
     @property
     def branch(self) -> str | None:
-        """The branch named by the last stored policy, or None."""
+        """The branch that the stored policy names, or None."""
         stored_policy = self.stored_policy()
         return stored_policy[1].branch if stored_policy else None
 
@@ -454,12 +448,12 @@ class IndexDatabase(Connection):
         self.rows("insert or replace into state values ('boundary', ?)", [boundary])
 
     def keep_policy(self, blob: str, policy: Policy) -> None:
-        """Store the policy of a blob of vault.yaml, which every query needs."""
+        """Store the policy of a blob of vault.yaml, because every query needs it."""
         value = blob.encode() + msgspec.msgpack.encode(policy)
         self.rows("insert or replace into state values ('policy', ?)", [value])
 
     def change(self, work: Callable[[sqlite3.Connection, Queues], _Result]) -> _Result:
-        """Change derived data; others see the change after `save`."""
+        """Change derived data. Other connections see the change after `save`."""
         self.begin()
         return self._run_with_queues(work)
 
@@ -467,24 +461,27 @@ class IndexDatabase(Connection):
         return self.run(lambda database: work(database, Queues(database, self._agenda)))
 
     def put_files(self, files: Mapping[str, File | None]) -> None:
-        """Set files, (blob, record) by path, or remove them (None), and mark the due records."""
+        """Set files, given as (blob, record) by path, or remove them if None.
+
+        Records that become due are marked.
+        """
         self._run_with_queues(lambda database, queues: schema.put_files(database, files, queues))
 
     def fill(self, files: Mapping[str, File]) -> None:
-        """Add new files without marking records; `finish` does that."""
+        """Add new files without marking records, which `finish` does."""
         self.run(lambda database: schema.insert(database, files) and None)
 
     def finish(self) -> None:
-        """Mark every record as due, and compute the removed records again."""
+        """Mark every record as due, and find the removed records again."""
         for query in ("delete from gone", schema.INSERT_GONE):
             self.rows(query)
         self._run_with_queues(schema.join_all_outcomes)
         self._run_with_queues(lambda _, queues: queues.mark_everything())
 
     def mark(self, event: Event, ids: Iterable[str]) -> None:
-        """Mark the records that become due by an event of these records."""
-        names = list(ids)
-        self._run_with_queues(lambda _, queues: queues.mark(event, names))
+        """Mark the records that become due because an event happened to these records."""
+        record_ids = list(ids)
+        self._run_with_queues(lambda _, queues: queues.mark(event, record_ids))
 
     def add_commits(self, history: Iterable[schema.IndexedCommit]) -> None:
         """Add commits, parents first."""
@@ -493,7 +490,7 @@ class IndexDatabase(Connection):
         )
 
     def remove_commits(self, commits: Iterable[str]) -> None:
-        """Remove commits that are no longer part of the history."""
+        """Remove commits that are no longer in the history."""
         for sha in commits:
             for (number,) in self.rows("select c from commits where sha = ?", [sha]):
                 query = "select ref_id from touch where c = ? and ref_kind = 'skill'"

@@ -1,4 +1,8 @@
-"""Query and store facts, their clusters, their evaluations, and the claims of evaluated runs."""
+"""Query and store facts, their clusters, their evaluations, and the claims of evaluated runs.
+
+`promote` uses these tables to find similar facts and to count what supports them. A run here is an
+evaluated outcome.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -31,11 +35,11 @@ class Evaluations(Folder[Evaluation]):
         super().__init__(reader, "evaluations", Evaluation)
 
     def supporting(self, facts: Iterable[str]) -> list[Evaluation]:
-        """Return the evaluations that support any of these facts, by id."""
+        """Return the evaluations that support any of these facts, ordered by id."""
         return list(self.get_many(_linked_runs(self._reader, _IS_SUPPORT, facts)).values())
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
-        """Map (succeeded, verdict was right) to the number of judged trusted outcomes.
+        """Return the number of judged trusted outcomes by (succeeded, verdict was right).
 
         Outcomes with a neutral result are left out.
         """
@@ -50,24 +54,24 @@ class Evaluations(Folder[Evaluation]):
         query = """select e.id from evaluation e join outcome o on o.id = e.id
             where e.judge = ? and o.domain = ? and e.was_right is not null
             and o.trust = 'local' and o.counts order by o.at desc, e.id desc limit ?"""
-        names = self._reader.column(query, [judge, domain, count])
-        return list(self.get_many(names).values())
+        outcome_ids = self._reader.column(query, [judge, domain, count])
+        return list(self.get_many(outcome_ids).values())
 
 
 class Facts(Folder[Fact]):
-    """The facts by id, with superseded facts, and the queries about them."""
+    """The facts by id, including superseded facts, and the queries about them."""
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "memory", Fact)
 
     def by_domain(self, domains: Iterable[str]) -> dict[str, Fact]:
-        """Return all facts of these domains by id, also superseded facts."""
+        """Return all facts of these domains by id, including superseded facts."""
         return self._in_domains(domains, "")
 
     def by_persons(self, domains: Iterable[str]) -> dict[str, Fact]:
         """Return the facts of these domains that persons wrote or that replace another fact."""
-        person = "t.kind in ('human', 'correction')"
-        return self._in_domains(domains, f"and ({person} or t.supersedes is not null)")
+        is_by_person = "t.kind in ('human', 'correction')"
+        return self._in_domains(domains, f"and ({is_by_person} or t.supersedes is not null)")
 
     def _in_domains(self, domains: Iterable[str], condition: str) -> dict[str, Fact]:
         query = f"{FILE_ROWS} join fact t on f.n = t.n where t.domain in {{}} {condition}"
@@ -75,32 +79,32 @@ class Facts(Folder[Fact]):
         return {fact.id: fact for fact in self._reader.records(rows, Fact)}
 
     def approved_corrections(self) -> list[Fact]:
-        """Return the rules that a person stated and approved, by id."""
+        """Return the rules that a person stated and approved, ordered by id."""
         query = f"{FILE_ROWS} join fact t on f.n = t.n where t.kind = 'correction' order by t.id"
         return list(self._reader.records(self._reader.rows(query), Fact))
 
     def due(self, day: str) -> list[str]:
-        """Return the facts whose review is due by a day, also superseded facts."""
+        """Return the facts that must be reviewed by this day, including superseded facts."""
         query = "select id from fact where review_by is not null and substr(review_by, 1, 10) <= ?"
         return self._reader.column(query, [day])
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
-        """Map each fact to the outcome of the run that made it, if a run did."""
+        """Return the outcome from which each fact was made, if it was made from one."""
         query = """select target_id, source_id from link where type = 'promoted'
             and target_kind = 'fact' and target_id in {} order by source_id desc"""
         return dict(self._reader.rows_matching(query, facts))
 
     def domains_with_facts(self) -> list[str]:
-        """Return the domains that have a trusted fact, by name."""
+        """Return the names of the domains that have a trusted fact, sorted."""
         query = domains_of("fact", "trust = 'local'")
         return self._reader.column(query)
 
     def supporter_counts(self, facts: Iterable[str]) -> dict[str, int]:
-        """Map each fact to the number of evaluations that support it."""
+        """Return the number of evaluations that support each fact."""
         return self._link_counts(facts, _IS_SUPPORT)
 
     def opponent_counts(self, facts: Iterable[str]) -> dict[str, int]:
-        """Map each fact to the number of evaluations that contradict it, if there are any."""
+        """Return the number of evaluations that contradict each fact, if there are any."""
         return self._link_counts(facts, "type = 'contradicted'")
 
     def _link_counts(self, facts: Iterable[str], condition: str) -> dict[str, int]:
@@ -109,21 +113,21 @@ class Facts(Folder[Fact]):
         return dict(self._reader.rows_matching(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
-        """Map each fact to the status of the run that made it, if a run did."""
+        """Return the status of the outcome from which each fact was made, if there is one."""
         query = """select l.target_id, o.status from link l join outcome o on o.id = l.source_id
             where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"""
         return dict(self._reader.rows_matching(query, facts))
 
     def supporters(self, facts: Iterable[str]) -> list[str]:
-        """Return the ids of the evaluations that support any of these facts, by time."""
+        """Return the ids of the evaluations that support any of these facts, oldest first."""
         return _linked_runs(self._reader, _IS_SUPPORT, facts)
 
     def opponents(self, facts: Iterable[str]) -> list[str]:
-        """Return the ids of the evaluations that contradict any of these facts, by time."""
+        """Return the ids of the evaluations that contradict any of these facts, oldest first."""
         return _linked_runs(self._reader, "type = 'contradicted'", facts)
 
     def counts_until(self, facts: Iterable[str], last_run: str) -> dict[str, tuple[int, int]]:
-        """Map each fact to (supporting runs, contradicting runs), counted up to `last_run`."""
+        """Return (supporting runs, contradicting runs) for each fact, up to `last_run`."""
         query = f"""select target_id, count(distinct iif(type = 'contradicted', null, source_id)),
             count(distinct iif(type = 'contradicted', source_id, null))
             from link where source_id <= ? and (type = 'contradicted' or {_IS_SUPPORT})
@@ -132,11 +136,11 @@ class Facts(Folder[Fact]):
         return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
 
     def is_of_one_subject(self, facts: Iterable[str]) -> bool:
-        """Return True if all evaluations that support these facts are of one subject."""
+        """Return True if all supporting evaluations are about the same action and target."""
         return self._are_alike("o.action, o.target", facts)
 
     def is_of_one_action(self, facts: Iterable[str]) -> bool:
-        """Return True if the evaluations that support these facts share one action."""
+        """Return True if all supporting evaluations are about the same action."""
         return self._are_alike("o.domain, o.action", facts)
 
     def _are_alike(self, columns: str, facts: Iterable[str]) -> bool:
@@ -145,7 +149,7 @@ class Facts(Folder[Fact]):
         return len(set(self._reader.rows_matching(query, facts))) == 1
 
     def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
-        """Map each fact to the (domain, action) of the outcomes that support it."""
+        """Return the (domain, action) pairs of the outcomes that support each fact."""
         query = f"""select distinct l.target_id, o.domain, o.action
             from link l join outcome o on o.id = l.source_id
             where {_IS_SUPPORT} and l.target_kind = 'fact' and l.target_id in {{}}"""
@@ -157,18 +161,18 @@ class Facts(Folder[Fact]):
         return set(self.successors(facts))
 
     def successors(self, facts: Iterable[str]) -> dict[str, str]:
-        """Map each fact to the fact that replaces it directly, if there is one."""
+        """Return for each fact the fact that directly replaces it, if there is one."""
         query = "select supersedes, id from fact where supersedes in {} order by id"
         return dict(self._reader.rows_matching(query, facts))
 
     def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
-        """Return the evaluations that support a fact and whose ids begin with a time."""
+        """Return the evaluations that support a fact and whose ids begin with `moment`."""
         query = f"""select source_id from link where {_IS_SUPPORT} and target_kind = 'fact'
             and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"""
         return self._reader.column(query, [fact, len(moment), moment])
 
     def sessions(self, facts: Iterable[str], limit: int | None = None) -> set[str]:
-        """Return at most `limit` sessions of the outcomes behind facts."""
+        """Return at most `limit` sessions whose outcomes support these facts."""
         query = (
             "select distinct coalesce(o.session, o.id) from link l join outcome o "
             "on o.id = l.source_id where l.target_kind = 'fact' and l.target_id in {} "
@@ -180,14 +184,17 @@ class Facts(Folder[Fact]):
 
 
 class Corrections(Topic):
-    """Queries about corrections: stated rules that wait for approval or were withdrawn."""
+    """Queries about corrections, the rules that persons stated.
+
+    A correction waits for approval or was withdrawn. An approved correction is a fact.
+    """
 
     def waiting(self) -> list[Correction]:
-        """Return the waiting corrections, by id."""
+        """Return the corrections that wait for approval, ordered by id."""
         return [rule for rule in self._read_proposals() if rule.state == "proposed"]
 
     def passages(self) -> list[Correction]:
-        """Return the passages of documents of which the judge says what they state, by id."""
+        """Return the passages of documents from which the judge must extract rules, by id."""
         return [passage for passage in self._read_proposals() if passage.state == "undecided"]
 
     def _read_proposals(self) -> Iterable[Correction]:
@@ -197,14 +204,14 @@ class Corrections(Topic):
         return self._reader.records(self._reader.rows(query), Correction)
 
     def of_scope(self, scope: str) -> list[Correction]:
-        """Return the corrections of a repository or domain, by id."""
+        """Return the corrections of a repository or domain, ordered by id."""
         query = f"{FILE_ROWS} join correction c on f.n = c.n where c.scope = ? order by c.id"
-        rules = self._reader.records(self._reader.rows(query, [scope]), Correction)
-        return [rule for rule in rules if rule.state != "undecided"]
+        corrections = self._reader.records(self._reader.rows(query, [scope]), Correction)
+        return [correction for correction in corrections if correction.state != "undecided"]
 
 
 class LazyFacts(Mapping[str, Fact]):
-    """The facts of some domains, each read on demand.
+    """The facts of some domains, which are read when they are needed.
 
     An iteration yields only facts that persons wrote or that replace others, because there may be
     many others.
@@ -215,12 +222,12 @@ class LazyFacts(Mapping[str, Fact]):
         self._by_persons = facts.by_persons(domains)
         self._cache: dict[str, Fact | None] = dict(self._by_persons)
 
-    def __getitem__(self, name: str) -> Fact:
-        if name not in self._cache:
-            self._cache[name] = self._facts.get(name)
-        fact = self._cache[name]
+    def __getitem__(self, fact_id: str) -> Fact:
+        if fact_id not in self._cache:
+            self._cache[fact_id] = self._facts.get(fact_id)
+        fact = self._cache[fact_id]
         if fact is None or fact.domain not in self._domains:
-            raise KeyError(name)
+            raise KeyError(fact_id)
         return fact
 
     def __iter__(self) -> Iterator[str]:
@@ -231,7 +238,10 @@ class LazyFacts(Mapping[str, Fact]):
 
 
 class FactLink(NamedTuple):
-    """A link of a run for or against a fact, with the session, subject and action of the run."""
+    """A link from a run that supports or contradicts a fact.
+
+    It has the session, the subject and the action of the run.
+    """
 
     run: str
     is_for: bool
@@ -242,7 +252,7 @@ class FactLink(NamedTuple):
 
 
 class FactTally(Struct, frozen=True, array_like=True):
-    """The numbers of runs for and against a fact, the last run, and the last link counted."""
+    """The numbers of runs for and against a fact, with the last run and the last counted link."""
 
     seen: int
     newest: str
@@ -250,7 +260,7 @@ class FactTally(Struct, frozen=True, array_like=True):
     against: int
 
     def with_links(self, links: Sequence[FactLink], last_link: int) -> "FactTally | None":
-        """Return the tally with the links of later runs; None if a run is not later."""
+        """Return the tally with later links added, or None if a run is not later."""
         newest_run, counts = self.newest, [self.runs, self.against]
         for link in links:
             if link.run <= newest_run or not link.is_counted:
@@ -261,7 +271,7 @@ class FactTally(Struct, frozen=True, array_like=True):
 
 
 class UnitTally(Struct, frozen=True, array_like=True):
-    """The number of runs about facts that may make a skill, and the last run.
+    """The number of runs about the facts of a unit, with the last run.
 
     It also has the first few sessions, subjects and actions of the supporting runs.
     """
@@ -273,9 +283,9 @@ class UnitTally(Struct, frozen=True, array_like=True):
     actions: tuple[str, ...]
 
     def with_links(self, links: Sequence[FactLink], session_limit: int) -> "UnitTally | None":
-        """Return the tally with later links; None if it must be counted again.
+        """Return the tally with later links added, or None if it must be counted again.
 
-        That is if a link is not later, or adds a session, a subject or an action.
+        It must if a link is not later, or adds a session, a subject or an action.
         """
         runs, newest_run = self.runs, self.newest
         for link in links:
@@ -294,18 +304,18 @@ class UnitTally(Struct, frozen=True, array_like=True):
 
 
 class Unit(NamedTuple):
-    """A cluster named by its first fact, or a single fact that may make a skill."""
+    """Facts that may make a skill: a cluster, named by its first fact, or a single fact."""
 
     column: Literal["seed", "fact"]
     name: str
 
 
 class Membership(NamedTuple):
-    """A fact in its cluster; `seed` is the first fact of the cluster.
+    """A fact in its cluster, which is named by its first fact, the `seed`.
 
     Facts of one pool of a domain are compared with each other, in the order of `sort_key`. A fact
     outside all pools may still have made a skill. `words` is a digest of the compared words. `told`
-    is the tally of runs at the last look at the cluster, `counted` the tally of the fact itself.
+    is the tally that a step last saw for the cluster, `counted` the tally of the fact itself.
     """
 
     fact: str
@@ -338,12 +348,12 @@ class Clusters(Topic):
         return {row[0]: Membership(*row) for row in rows}
 
     def of_pool(self, domain: str, pool: str) -> list[Membership]:
-        """Return the facts of a pool, by sort key."""
+        """Return the facts of a pool, ordered by sort key."""
         query = f"{_MEMBERSHIPS} where domain = ? and pool = ? order by sort_key"
         return [Membership(*row) for row in self._reader.rows(query, [domain, pool])]
 
     def connected_facts(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
-        """Return the facts of these clusters and skills, and all facts connected with them."""
+        """Return the facts of clusters and skills, and all facts connected with them."""
         memberships: dict[str, Membership] = {}
         open_names = {"seed": {*seeds}, "skill": {*skills}}
         searched_names: dict[str, set[str]] = {"seed": set(), "skill": set()}
@@ -363,7 +373,7 @@ class Clusters(Topic):
         return memberships
 
     def first_seed(self, fact: Membership, words: Collection[str], threshold: float) -> str | None:
-        """Return the first seed before a fact whose words are similar enough."""
+        """Return the first seed before a fact that shares enough words with it, or None."""
         placeholders = ",".join("?" * len(words))
         query = f"""select c.fact from (select seed, size, count(*) as shared
             from seed_word where domain = ? and pool = ? and word in ({placeholders})
@@ -379,29 +389,29 @@ class Clusters(Topic):
         return self._reader.value(query, [fact.domain, fact.pool, fact.sort_key]) is None
 
     def is_of_size(self, seed: str, size: int) -> bool:
-        """Return True if a cluster has this number of facts."""
+        """Return True if a cluster has at least `size` facts."""
         query = "select count(*) from (select 1 from clustered where seed = ? limit ?)"
         return int(self._reader.value(query, [seed, size])) >= size
 
     def tally(self, unit: Unit, session_limit: int) -> UnitTally:
-        """Count the runs about a cluster or a fact."""
+        """Count the runs about a cluster or a single fact."""
         runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_IS_SUPPORT})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
         ((count, last_run),) = self._reader.rows(query, [unit.name])
         supporters = _RUNS.format(_SUPPORT_JOIN, unit.column)
-        kinds = ((_SESSION, session_limit), (_SUBJECT, 2), (_ACTION, 2))
-        names = (
-            self._reader.column(f"select distinct {kind} {supporters} limit {limit}", [unit.name])
-            for kind, limit in kinds
+        columns = ((_SESSION, session_limit), (_SUBJECT, 2), (_ACTION, 2))
+        values = (
+            self._reader.column(f"select distinct {column} {supporters} limit {limit}", [unit.name])
+            for column, limit in columns
         )
-        return UnitTally(count, last_run, *map(tuple, names))
+        return UnitTally(count, last_run, *map(tuple, values))
 
     def last_link(self) -> int:
-        """Return the number of the latest link; a number is never used twice."""
+        """Return the number of the latest link. Numbers are not reused."""
         return int(self._reader.value("select coalesce(max(n), 0) from link"))
 
     def fact_tallies(self, facts: Collection[str]) -> dict[str, tuple[str, int, int]]:
-        """Map each fact to (its last run, count of runs for it, count of runs against it)."""
+        """Return (last run, number of runs for, number of runs against) for each fact."""
         query = f"""select target_id, max(source_id), sum(type != 'contradicted'),
             sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {{}}
             and (type = 'contradicted' or {_IS_SUPPORT}) and not {_IS_OVERRULED}
@@ -409,7 +419,7 @@ class Clusters(Topic):
         return {fact: tuple(counts) for fact, *counts in self._reader.rows_matching(query, facts)}
 
     def new_links(self, fact: str, last_link: int) -> list[FactLink]:
-        """Return the links of runs to a fact after a numbered link, in the order of the runs."""
+        """Return the links to a fact after the link with number `last_link`, ordered by run."""
         query = f"""select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION},
             {_SUBJECT}, {_ACTION} from link l indexed by link_to_fact left join outcome o
             on o.id = l.source_id where l.target_kind = 'fact' and l.target_id = ?
@@ -418,7 +428,7 @@ class Clusters(Topic):
 
     # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_unit_tally(self, facts: Iterable[str], tally: UnitTally | None) -> None:
-        """Store the tally that a step last saw of these facts."""
+        """Store the tally that a step last saw for a unit with these facts."""
         query, value = "update clustered set told = ? where fact = ?", tally and encode(tally)
         self._reader.change_many(query, [(value, fact) for fact in facts])
 
@@ -433,7 +443,7 @@ class Clusters(Topic):
         self._reader.change_many(query, facts)
 
     def drop_rows(self, facts: Collection[str]) -> None:
-        """Delete the memberships and seeds of these facts."""
+        """Delete the memberships of facts, and the words of facts that are seeds."""
         for column in ("clustered where fact", "seed_word where seed"):
             self._reader.change_many(f"delete from {column} = ?", [(fact,) for fact in facts])
 
@@ -450,20 +460,20 @@ class FactKeys(Topic):
     """
 
     def facts_with_keys(self, keys: Iterable[str]) -> set[str]:
-        """Return the facts under any of these keys."""
+        """Return the facts that have any of these keys."""
         query = "select distinct fact from fact_key where key in {}"
         return set(self._reader.column_matching(query, keys))
 
     # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_fact(self, fact: str, keys: Iterable[str]) -> None:
-        """Store exactly these keys of a fact."""
+        """Replace the keys of a fact."""
         self._reader.change_rows("delete from fact_key where fact = ?", [fact])
         query = "insert or ignore into fact_key (fact, key) values (?, ?)"
         self._reader.change_many(query, [(fact, key) for key in keys])
 
 
 class Insights(Topic):
-    """The claims of evaluated runs, each given by a digest of its words.
+    """The claims of evaluated runs. A claim is stored as a digest of its words.
 
     `learning.promote` uses the claims.
     """
@@ -474,19 +484,19 @@ class Insights(Topic):
         return set(self._reader.column_matching(query, evaluations))
 
     def claims(self, domain: str, keys: Iterable[str]) -> set[str]:
-        """Return one run for each claim under any of these keys."""
+        """Return one run for each claim that has any of these keys."""
         query = """select distinct (select evaluation from saying s where s.domain = k.domain
             and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"""
         return set(self._reader.column_matching(query, keys, prefix=[domain])) - {None}
 
     def sayings(self, domain: str, digests: Iterable[str]) -> list[tuple[str, Status, str]]:
-        """Return (run, status, session) of the runs that make any of these claims."""
+        """Return (run, status, session) for each run that makes any of these claims."""
         query = """select distinct evaluation, status, session from saying
             where domain = ? and words in {}"""
         return list(self._reader.rows_matching(query, digests, prefix=[domain]))
 
     def tallies(self, domain: str, digests: Iterable[str]) -> list[tuple[Status, int, str, str]]:
-        """Return (status, count, first session, last session) of the runs with these claims."""
+        """Return (status, count, first session, last session) for each claim and status."""
         query = """select status, count(*), min(session), max(session) from saying
             where domain = ? and words in {} group by words, status"""
         return list(self._reader.rows_matching(query, digests, prefix=[domain]))
@@ -503,17 +513,17 @@ class Insights(Topic):
 
     # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_run(self, domain: str, run: tuple[str, Status, str], digests: Iterable[str]) -> None:
-        """Store the claims of a run, given as (run, status, session)."""
+        """Store the claims of a run, which is given as (run, status, session)."""
         evaluation, status, session = run
         rows = [(domain, digest, status, evaluation, session) for digest in digests]
         self._reader.change_many("insert or ignore into saying values (?, ?, ?, ?, ?, 0)", rows)
 
     def keep_claim(self, domain: str, digest: str, keys: Iterable[str]) -> None:
-        """Store the keys of a claim with this digest."""
+        """Store the keys of the claim with this digest."""
         rows = [(domain, key, digest) for key in keys]
         self._reader.change_many("insert or ignore into saying_key values (?, ?, ?)", rows)
 
     def keep_maker(self, domain: str, evaluation: str, digests: Iterable[str]) -> None:
-        """Store that a run made a fact out of these claims."""
+        """Store that a run made a fact from these claims."""
         query = "update saying set fact = 1 where evaluation = ? and domain = ? and words = ?"
         self._reader.change_many(query, [(evaluation, domain, digest) for digest in digests])

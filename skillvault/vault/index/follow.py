@@ -1,6 +1,6 @@
 """Update the index to the tip of the vault's branch, and compare the index with git.
 
-An update reads only the differences of two commits, if the index has a commit of the branch.
+If the index has a commit of the branch, an update reads only the differences between two commits.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,10 +47,10 @@ _HAS_TABLE = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
 
 
 def find_tip(database: IndexDatabase, git: Git) -> str | None:
-    """Return the tip of the vault's branch; None without commits.
+    """Return the tip of the vault's branch, or None without commits.
 
     The branch is that of HEAD if vault.yaml there names it. Otherwise a person has checked out
-    another branch, and the index knows the vault's branch; at first, vault.yaml on main names it.
+    another branch, and the index knows the vault's branch. At first, vault.yaml on main names it.
     """
     for branch in _candidate_branches(git, database.branch):
         if commit := git.tip(branch):
@@ -70,7 +70,7 @@ def _candidate_branches(git: Git, last_branch: str | None) -> Iterator[str]:
 
 
 def _branch_of(git: Git, commit: str | None) -> str | None:
-    """Return the branch that vault.yaml names at a commit."""
+    """Return the branch that vault.yaml names at a commit, or None."""
     name = f"{commit}:{layout.VAULT_FILE}"
     content = git.objects.read_files([name]).get(name) if commit else None
     with suppress(BadInputError):  # reported when the policy is needed
@@ -79,7 +79,7 @@ def _branch_of(git: Git, commit: str | None) -> str | None:
 
 
 def follow_tip(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) -> None:
-    """Update the index to the commit at the branch's tip."""
+    """Update the index to the tip of the branch."""
     database.return_to_file()
     if database.commit != tip() or database.boundary != git.boundary():
         database.run_whole(lambda: _follow(database, git, tip))
@@ -108,7 +108,7 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
 
 
 def keep_policy(database: IndexDatabase, git: Git) -> None:
-    """Store the policy in the index; a broken policy is reported when it is needed."""
+    """Store the policy in the index. A broken policy is reported when it is needed."""
     blob = database.value("select blob from file where path = ?", [layout.VAULT_FILE])
     if blob is None or database.policy(blob):
         return
@@ -156,7 +156,6 @@ def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | No
 
 
 def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCommit]:
-    """Yield the commits of a span, parents first."""
     depths: dict[str, int] = {}
 
     def depth(sha: str) -> int:
@@ -171,7 +170,6 @@ def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCo
 
 
 def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
-    """Yield the links that differ between the versions of these files."""
     for path, versions in files.items():
         if owner := layout.links_owner(path):
             data = git.blobs(entry.id for entry in versions if entry)
@@ -179,7 +177,7 @@ def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
 
 
 def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
-    """Return the records of these paths and links; a link to a skill adds the skill."""
+    """Return the records at these paths, the links, and the skills that the links lead to."""
     refs = [ref for path in paths if (ref := layout.ref_of(path))]
     for link in links:
         refs += [ref_of(link), *([link.target] if link.target.kind == "skill" else [])]
@@ -213,19 +211,22 @@ def _find_contradictions(pin: Pin, git: Git) -> Iterator[str]:
 
 
 def _compare_tables(pin: Pin) -> Iterator[str]:
-    """Compare the tables of the kinds with the table of files."""
-    for table, kind in TABLE_TYPES.items():
+    """Yield each table of a record kind that differs from the table of files."""
+    for table, type_name in TABLE_TYPES.items():
         file_numbers = f"select n from file where type = ? and ref_id is not null and {_HAS_TABLE}"
         missing_query = f"{file_numbers} except select n from {table}"
         extras = f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
-        if pin.rows(missing_query, [kind]) or pin.rows(extras, [kind]):
+        if pin.rows(missing_query, [type_name]) or pin.rows(extras, [type_name]):
             yield f"the table {table} does not hold what the files do"
 
 
 def _compare_documents(pin: Pin) -> Iterator[str]:
-    """Compare the search index with the records; two records of one name are skipped."""
+    """Yield each document in the search index that differs from its record.
+
+    If two records have the same name, neither is compared.
+    """
     documents: dict[str, ranking.Document | None] = {}
-    trusted_ids = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
+    trusted_ids = {key for (key,) in pin.rows("select id from outcome where trust = 'local'")}
     for path, kind, value in pin.rows(_TEXTS):
         record = decode(kind, value)
         if not is_searchable(path) or not is_trusted(path, record, trusted_ids):
@@ -234,9 +235,9 @@ def _compare_documents(pin: Pin) -> Iterator[str]:
             documents[document.id] = None if document.id in documents else document
     stored_rows = {row[0]: row for row in pin.rows(ranking.STORED)}
     tasks: dict[str, str] = dict(pin.rows(ranking.TASKS))
-    for name, document in documents.items():
-        if document and stored_rows.get(name) != ranking.table_row(document, tasks.get(name, "")):
-            yield f"{name} is not found by its text"
+    for key, document in documents.items():
+        if document and stored_rows.get(key) != ranking.table_row(document, tasks.get(key, "")):
+            yield f"{key} is not found by its text"
 
 
 def _find_history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Query the commits of the branch: the records that they made, changed and removed."""
+"""Query the commits of the branch, and the records that they made, changed and removed."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -18,7 +18,10 @@ class History(Topic):
     """The queries about commits."""
 
     def former_names(self) -> dict[str, str]:
-        """Map former names of skills to their present names, unless another skill has the name."""
+        """Return the current name of each skill by its former names.
+
+        A former name that another skill has now is left out.
+        """
         query = "select id, formerly from skill where formerly != '' and n > 0 order by id desc"
         rows = self._reader.rows(query)
         skill_by_alias = {alias: name for name, names in rows for alias in names.split("\n")}
@@ -28,11 +31,11 @@ class History(Topic):
         return skill_by_alias
 
     def add_former_names(self, refs: Iterable[Ref]) -> list[Ref]:
-        """Return these records, and each skill again under its former names."""
+        """Return these records, and each skill also under its former names."""
         refs = list(dict.fromkeys(refs))
-        names = {ref.id for ref in refs if ref.kind == "skill"}
-        former_names = self.former_names() if names else {}
-        aliases = [alias for alias, name in former_names.items() if name in names]
+        skill_names = {ref.id for ref in refs if ref.kind == "skill"}
+        former_names = self.former_names() if skill_names else {}
+        aliases = [alias for alias, name in former_names.items() if name in skill_names]
         return [*refs, *(Ref("skill", alias) for alias in aliases)]
 
     def log(self, limit: int | None = None) -> list[Commit]:
@@ -48,7 +51,7 @@ class History(Topic):
         return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
 
     def parts_of(self, sha: str) -> list[Commit]:
-        """Return the parts of a commit, one for each step; `step` is "" for a person's commit."""
+        """Return the parts of a commit, one for each step. A person's commit has the step ""."""
         return self._commits(self._reader.rows("select c from commits where sha = ?", [sha]))
 
     def commits_of_step(self, *steps: str) -> list[Commit]:
@@ -57,7 +60,7 @@ class History(Topic):
         return self._commits(self._reader.rows_matching(query, steps))
 
     def without_source(self, steps: Collection[str]) -> list[Commit]:
-        """Return the commits of these steps that have targets and no sources, newest first."""
+        """Return the commits of these steps that have targets but no sources, newest first."""
         query = """select c from commits m where step in {}
             and exists (select 1 from trailer t where t.c = m.c and t.role = 'target')
             and not exists (select 1 from trailer t where t.c = m.c and t.role = 'source')"""
@@ -66,7 +69,7 @@ class History(Topic):
     def since(self, at: datetime) -> list[Commit]:
         """Return the parts of the commits since a time, newest first.
 
-        A program's commit has one part for each step; `step` is "" for a person's commit.
+        The program's commits have one part for each step. A person's commit has the step "".
         """
         margin = at.astimezone(UTC) - timedelta(days=1)  # a date is in its committer's time zone
         query = "select c, date from commits where date >= ?"
@@ -74,21 +77,21 @@ class History(Topic):
         return self._commits((c,) for c, date in dated_rows if datetime.fromisoformat(date) >= at)
 
     def touches_of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
-        """Return (id, commit, date, step, subject) for each touch of a record, newest first."""
+        """Return (id, commit, date, step, subject) for each change of a record, newest first."""
         query = f"""select t.ref_id, c.sha, c.date, c.step, c.subject
             from touch t join commits c on c.c = t.c where t.ref_kind = ? {_NEWEST}"""
         return self._reader.rows(query, [kind])
 
     def makers(self, refs: Iterable[Ref]) -> dict[Ref, str]:
-        """Map each record to the first commit of the program that made the record."""
+        """Return for each record the first commit of the program that made it."""
         query = f"""select t.ref_kind, t.ref_id, c.sha from trailer t join commits c on c.c = t.c
             where t.ref_kind = ? and t.ref_id in {{}} and t.role = 'target' {_NEWEST}"""
         return {Ref(kind, name): sha for kind, name, sha in self._reader.rows_of(query, refs)}
 
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
-        """Return every commit, also of persons, that touches these records, newest first.
+        """Return every commit that touches these records, newest first.
 
-        The commits come without their sources and links.
+        Commits of persons count, too. The commits have no sources and no links.
         """
         query = "select c from touch where ref_kind = ? and ref_id in {}"
         return self._commits(self._reader.rows_of(query, self.add_former_names(refs)), _IS_TARGET)
@@ -96,12 +99,12 @@ class History(Topic):
     def commits_changing(self, ref: Ref) -> list[Commit]:
         """Return the program's commits that made or changed a record, newest first.
 
-        The commits come without their sources and links.
+        The commits have no sources and no links.
         """
         return self._commits(self._rows_naming(ref, "target"), _IS_TARGET)
 
     def commits_using(self, ref: Ref) -> list[Commit]:
-        """Return the program's commits that name a record as their source, newest first."""
+        """Return the program's commits that have a record as a source, newest first."""
         return self._commits(self._rows_naming(ref, "source"))
 
     def _rows_naming(self, ref: Ref, role: str) -> list[Row]:
@@ -115,7 +118,7 @@ class History(Topic):
         return self._commits(self._reader.rows(query))
 
     def withdrawals(self, step: str) -> set[Ref]:
-        """Return the missing records whose last commit is one of a step that removed them."""
+        """Return the missing records that a commit of this step removed last."""
         missing_refs = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
         query = "select sha from commits where step = ?"
         step_commits = set(self._reader.column(query, [step]))
@@ -124,7 +127,7 @@ class History(Topic):
         return {ref for ref, sha in last_uses.items() if sha in step_commits}
 
     def first_touches(self, skills: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Map each skill to (commit, step) of the first commit that touches it."""
+        """Return (commit, step) of the first commit that touches each skill."""
         query = f"""select t.ref_id, c.sha, c.step from touch t join commits c on c.c = t.c
             where t.ref_kind = 'skill' and t.ref_id in {{}} {_NEWEST}"""
         rows = self._reader.rows_matching(query, skills)
@@ -137,14 +140,14 @@ class History(Topic):
         return self._reader.column_matching(query, skills)
 
     def targets_of_day(self, step: str, day: date) -> set[Ref]:
-        """Return the records that a step made on a day (UTC), also if they no longer exist."""
+        """Return the records that a step made on a day (UTC), even if they no longer exist."""
         earliest_day = day - timedelta(days=1)  # a commit's date is in its committer's time zone
         query = "select c, date from commits where step = ? and date >= ?"
         dated_commits = self._reader.rows(query, [step, earliest_day.isoformat()])
         days = {c: datetime.fromisoformat(at).astimezone(UTC).date() for c, at in dated_commits}
-        commits = [c for c, commit_day in days.items() if commit_day == day]
+        day_commits = [c for c, commit_day in days.items() if commit_day == day]
         query = "select ref_kind, ref_id from trailer where role = 'target' and c in {}"
-        return {Ref(kind, name) for kind, name in self._reader.rows_matching(query, commits)}
+        return {Ref(kind, name) for kind, name in self._reader.rows_matching(query, day_commits)}
 
     def source_ids(self, step: str, ref: Ref) -> set[str]:
         """Return the sources of the commits in which a step made or changed a record."""
@@ -155,23 +158,23 @@ class History(Topic):
         return set(self._reader.column(query, [step, ref.kind, ref.id]))
 
     def last_mentions(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
-        """Map each record to (the last commit that names the record, `source` or `target`)."""
+        """Return (commit, `source` or `target`) of the last commit that names each record."""
         query = """select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c
             on c.c = t.c where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"""
         rows = self._reader.rows_of(query, refs)
         return {Ref(kind, name): (sha, role) for kind, name, sha, role in rows}
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
-        """Return the one of these steps that made or changed a record last."""
+        """Return which of these steps made or changed a record last, or None."""
         query = f"""select c.step from trailer t join commits c on c.c = t.c where t.ref_kind = ?
             and t.ref_id in (select value from json_each(?)) and t.role = 'target'
             and +c.step in ({", ".join("?" * len(steps))}) {_NEWEST} limit 1"""
-        names = json.dumps([name.id for name in self.add_former_names([ref])])
-        step: str | None = self._reader.value(query, [ref.kind, names, *steps])
+        ref_ids = json.dumps([named_ref.id for named_ref in self.add_former_names([ref])])
+        step: str | None = self._reader.value(query, [ref.kind, ref_ids, *steps])
         return step
 
     def targets_of(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:
-        """Yield (source id, id of the existing record that a step made of it), newest first."""
+        """Yield (source id, id of an existing record that a step made from it), newest first."""
         query = f"""select s.ref_id, t.ref_id from trailer s
             join commits c on c.c = s.c and +c.step = ?
             join trailer t on t.c = s.c and t.role = 'target' and t.ref_kind = ?
@@ -179,11 +182,14 @@ class History(Topic):
             where s.role = 'source' and s.ref_kind = ? and s.ref_id in {{}} {_NEWEST}"""
         yield from self._reader.rows_of(query, sources, prefix=[step, kind])
 
-    def _commits(self, rows: Iterable[Row], ends: str = "true") -> list[Commit]:
-        """Return the commits of these rows, newest first; `ends` selects their trailers."""
+    def _commits(self, rows: Iterable[Row], condition: str = "true") -> list[Commit]:
+        """Return the commits with these row numbers, newest first.
+
+        `condition` selects the trailers that they get.
+        """
         numbers = {number for (number,) in rows}
         refs: dict[tuple[int, str], list[str]] = {}
-        query = f"""select c, role, ref_kind, ref_id from trailer where {ends} and c in {{}}
+        query = f"""select c, role, ref_kind, ref_id from trailer where {condition} and c in {{}}
             order by c, role, position"""
         for number, role, kind, name in self._reader.rows_matching(query, numbers):
             refs.setdefault((number, role), []).append(f"{kind}:{name}")

@@ -1,7 +1,7 @@
 """Query and index the skills of the other layers: folders outside the vault, and the package.
 
-The vault itself is one layer. Of skills with one name, the skill of the first layer serves. A file
-is read again only if it may have changed.
+The vault itself is one layer. If several layers have a skill of the same name, the first layer
+serves its skill. A file is read again only if it may have changed.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,22 +32,22 @@ class Layers(Topic):
 
     @property
     def state(self) -> str | None:
-        """A text that changes with the skills; None if they must be computed again."""
+        """A text that changes with the skills, or None if they must be computed again."""
         state: str | None = self._reader.value("select value from state where name = 'layers'")
         return state
 
     def listings(self) -> dict[str, FolderListing]:
-        """Map each folder to its last listing."""
+        """Return the last listing of each folder."""
         query = "select name, value from state where name = 'listings'"
         return self._reader.source.decode_values(query, _LISTINGS.decode).get("listings", {})
 
     def unreadable(self) -> list[Problem]:
-        """Return the problems of unreadable files."""
+        """Return a problem for each unreadable file."""
         query = "select path, value from layer_file where name is null order by position, path"
         return [_decode_problem(*row) for row in self._reader.rows(query)]
 
     def by_position(self) -> dict[int, list[ShelfSkill]]:
-        """Map the position of each layer to all of its skills by path, also hidden ones."""
+        """Return all skills of each layer, ordered by path, by the position of the layer."""
         rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.position, f.path")
         by_position = groupby(rows, key=itemgetter(0))
         return {position: list(self._read_rows(layer_rows)) for position, layer_rows in by_position}
@@ -59,17 +59,17 @@ class Layers(Topic):
         return self._reader.column("select id from skill where n < 0 order by id")
 
     def of_name(self, name: str) -> ShelfSkill | None:
-        """Return the skill of this name, even if it does not serve."""
+        """Return the skill of this name, even if it is not served."""
         return next(iter(self.get_many([name])), None)
 
     def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[ShelfSkill]:
-        """Return the skills of these names; with `serving`, only those that serve."""
+        """Return the skills with these names; with `serving`, only the skills that are served."""
         condition = "s.serves and " if serving else ""
         query = f"{_FILE} join skill s on f.n = -s.n where {condition}s.id in {{}}"
         return list(self._read_rows(self._reader.rows_matching(query, names)))
 
     def _read_rows(self, rows: Iterable[Row]) -> Iterator[ShelfSkill]:
-        """Yield the skills of rows of `_FILE`; if a row is damaged, read the file again."""
+        """Yield the skills in rows of `_FILE`. If a row is damaged, read its file again."""
         for _, layer, path, blob, value in rows:
             try:
                 yield ShelfSkill(cast("Skill", decode("Skill", value)), layer, path, blob)
@@ -80,7 +80,7 @@ class Layers(Topic):
                     yield content
 
     def is_served(self, name: str) -> bool:
-        """Return True if the skill of this name serves."""
+        """Return True if the skill of this name is served."""
         return bool(self._reader.value("select serves from skill where id = ? and n < 0", [name]))
 
     # ── storing ──────────────────────────────────────────────────────────────────────
@@ -88,9 +88,9 @@ class Layers(Topic):
     def keep_files(
         self, folders: Sequence[tuple[str, str]], listings: Mapping[str, FolderListing]
     ) -> bool:
-        """Store the files of folders, given as (kind of layer, folder); return True for changes.
+        """Store the files of folders, given as (kind of layer, folder).
 
-        Only files that may have changed are read.
+        Only files that may have changed are read. Return True if anything changed.
         """
         old_listings = self.listings()
         positions = {folder: position for position, (_, folder) in enumerate(folders)}
@@ -129,7 +129,7 @@ class Layers(Topic):
         return bool(paths)
 
     def _read_files(self, position: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
-        """Read files into the index; return True if a file has changed."""
+        """Read files into the index. Return True if a file has changed."""
         query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
         rows = self._reader.rows_matching(query, paths, prefix=[folder])
         old_rows = {path: tuple(row) for path, *row in rows}
@@ -142,15 +142,15 @@ class Layers(Topic):
                 continue
             if content is None or (row := _file_row(content)) == old_row:
                 continue
-            add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
-            self._reader.change_rows(add, [position, layer, folder, path, *row])
+            insert = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
+            self._reader.change_rows(insert, [position, layer, folder, path, *row])
             is_changed = True
         return is_changed
 
     def update(self, winners: Sequence[ShelfSkill], hidden: Collection[str], state: str) -> None:
-        """Replace the skills of the other layers by the winners for each name.
+        """Replace the skills of the other layers with `winners`, one skill for each name.
 
-        The serving skills are added to the search. `state` identifies these layers.
+        The served skills are added to the search. `state` identifies these layers.
         """
         query = "select path, max(n) from layer_file group by path"
         files: dict[str, int] = dict(self._reader.rows(query))
@@ -168,15 +168,15 @@ class Layers(Topic):
         self._reader.change(lambda database, _: ranking.remove_documents(database, document_ids))
         delete = "delete from skill where n = ?"
         self._reader.change_many(delete, [old_rows[name][:1] for name in old_names])
-        add = f"insert into skill values ({', '.join('?' * 20)})"
-        self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
+        insert = f"insert into skill values ({', '.join('?' * 20)})"
+        self._reader.change_many(insert, [(*row, 0) for row in changed_rows.values()])
         self._update_serving()
         self._store_state("layers", state)
         names = sorted(old_rows.keys() ^ new_rows.keys())
         self._reader.change(lambda _, queues: queues.mark("beside", names))
 
     def _update_serving(self) -> None:
-        """Update which skills serve and can be searched."""
+        """Update which skills are served, and add these to the search."""
         query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
         serving_by_name: dict[str, int] = dict(self._reader.rows(query))
         newly_served = self.get_many(name for name, status in serving_by_name.items() if not status)
@@ -193,7 +193,6 @@ class Layers(Topic):
 
 
 def _file_row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes | None]:
-    """Return the columns (blob, name, value) of a file."""
     if isinstance(content, Problem):
         return None, None, encode(content)
     value = encode(content.skill)
@@ -204,7 +203,7 @@ def _file_row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, by
 
 
 def _skill_row(winner: ShelfSkill, file: int, hidden: bool) -> Row:
-    """Return a row of `skill` without its `serves`."""
+    """Return a row of the table `skill`, except its column `serves`."""
     skill = winner.skill
     columns = skill_columns(skill.name, "", skill, winner.blob, layer=winner.layer)
     return (-file, *columns, int(hidden))

@@ -27,17 +27,17 @@ class Outcomes(Folder[Outcome]):
         super().__init__(reader, "outcomes", Outcome)
 
     def domains(self, trust: Trust) -> frozenset[str]:
-        """Return the domains that an outcome of this trust is compared with."""
+        """Return the domains whose outcomes may be compared with an outcome of this trust."""
         query = domains_of("outcome", _COMPARISON[trust])
         return frozenset(self._reader.column(query))
 
     def actions(self, domain: str) -> list[str]:
-        """Return the actions of a domain's outcomes, by name."""
+        """Return the actions of a domain's outcomes, sorted."""
         query = "select distinct action from outcome where domain = ? and action != '' order by 1"
         return self._reader.column(query, [domain])
 
     def target_subjects(self, domain: str, targets: Collection[str]) -> list[tuple[str, str]]:
-        """Return (action, target) of a domain's outcomes on any of these targets."""
+        """Return (action, target) of the domain's outcomes that have one of these targets."""
         if not targets:
             return []
         query = """with done (action) as (select distinct action from outcome where domain = ?)
@@ -46,15 +46,15 @@ class Outcomes(Folder[Outcome]):
         return list(self._reader.rows_matching(query, targets, prefix=[domain, domain]))
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
-        """Return the time of the latest trusted outcome, of a domain or of all."""
-        names = [domain] if domain is not None else sorted(self.domains("local"))
+        """Return the time of the latest trusted outcome in a domain, or in all domains."""
+        domains = [domain] if domain is not None else sorted(self.domains("local"))
         query = """select at from outcome where domain = ? and trust = 'local'
             order by at desc limit 1"""
-        times = [at for name in names for at in self._reader.column(query, [name])]
+        times = [at for domain_name in domains for at in self._reader.column(query, [domain_name])]
         return moment(max(times)) if times else None
 
     def ids_by_domain(self, outcomes: Iterable[str]) -> dict[str, set[str]]:
-        """Group these outcomes by domain."""
+        """Group the ids of outcomes by domain."""
         query = "select distinct domain, id from outcome where id in {}"
         rows = sorted(self._reader.rows_matching(query, outcomes))
         return {domain: set(ids) for domain, ids in group(rows).items()}
@@ -62,14 +62,14 @@ class Outcomes(Folder[Outcome]):
     def since(self, domain: str, at: datetime, trust: Trust | None = "local") -> list[str]:
         """Return the evaluated outcomes of a domain since a time, latest first.
 
-        With `trust` None, the outcomes have any trust.
+        If `trust` is None, outcomes of any trust are returned.
         """
         query = f"""select distinct o.id, o.at from outcome o where o.domain = ? and o.at >= ?
             and (? is null or o.trust = ?) and {HAS_EVALUATION} order by o.at desc, o.id desc"""
         return self._reader.column(query, [domain, micros(at), trust, trust])
 
     def domain_subjects(self, domain: str) -> list[tuple[str, str, str | None]]:
-        """Return (id, action, target) of a domain's evaluated outcomes."""
+        """Return (id, action, target) for each evaluated outcome of a domain."""
         query = f"""select distinct o.id, o.action, o.target
             from outcome o where o.domain = ? and {HAS_EVALUATION} order by o.id"""
         return self._reader.rows(query, [domain])
@@ -80,16 +80,16 @@ class Outcomes(Folder[Outcome]):
         return self._reader.records(rows, Outcome)
 
     def by_event_prefix(self, prefix: str) -> list[Outcome]:
-        """Return the outcomes whose event ids begin with this text."""
+        """Return the outcomes whose event ids begin with `prefix`."""
         return self._where("event >= ? and event < ?", prefix, f"{prefix}\U0010ffff")
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
-        """Map each outcome to its status."""
+        """Return the status of each outcome."""
         query = "select id, status from outcome where id in {}"
         return dict(self._reader.rows_matching(query, ids))
 
     def by_session(self, session: str, trust: Trust) -> list[Outcome]:
-        """Return the outcomes of a session with this trust, oldest first."""
+        """Return the outcomes of a session that have this trust, oldest first."""
         outcomes = self._where("session = ? and trust = ?", session, trust)
         return sorted(outcomes, key=lambda outcome: outcome.order)
 
@@ -98,7 +98,10 @@ class Outcomes(Folder[Outcome]):
         return self._where("scope = ?", scope)
 
     def by_decision(self, decision: str) -> list[Outcome]:
-        """Return the outcomes of a decision; an outcome without a decision has its own id there."""
+        """Return the outcomes of a decision.
+
+        The id of an outcome without a decision is also the id of its decision.
+        """
         return self._where("decision = ?", decision)
 
     def _where(self, condition: str, *values: str) -> list[Outcome]:
@@ -110,12 +113,15 @@ class Outcomes(Folder[Outcome]):
         return _ends(self._reader, [decision]).get(decision, [])
 
     def overruled_ids(self, ids: Iterable[str]) -> set[str]:
-        """Return the outcomes that do not count, because another outcome of the decision does."""
+        """Return the outcomes that do not count because another outcome of the decision counts."""
         query = "select id from outcome where not counts and id in {}"
         return set(self._reader.column_matching(query, ids))
 
     def failures_without_lesson(self, ids: Iterable[str]) -> list[Outcome]:
-        """Return the failed outcomes of these decisions that count and have no lesson, by time."""
+        """Return the failed outcomes of these decisions that have no lesson, oldest first.
+
+        Outcomes that do not count are left out.
+        """
         query = f"""{_OUTCOME_FILES} join outcome said
             on said.decision = o.decision and said.agent is o.agent and said.trust = o.trust
             where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {{}}"""
@@ -124,32 +130,32 @@ class Outcomes(Folder[Outcome]):
         return sorted(failures.values(), key=lambda outcome: outcome.order)
 
     def untrusted_ids(self, ids: Iterable[str]) -> set[str]:
-        """Return the untrusted records among these outcomes and recommendations."""
+        """Return the ids among these that belong to untrusted outcomes or recommendations."""
         query = """select id from
             (select id, trust from outcome union all select id, trust from recommendation)
             where trust = 'untrusted' and id in {}"""
         return set(self._reader.column_matching(query, ids))
 
     def count_evaluated(self, domain: str) -> int:
-        """Return the number of a domain's trusted and evaluated outcomes."""
+        """Return the number of trusted outcomes of a domain that have an evaluation."""
         query = f"select count(*) from outcome o where domain = ? and {_IS_TRUSTED_EVALUATION}"
         return int(self._reader.value(query, [domain]))
 
     def latest_evaluated(self, domain: str, count: int) -> list[str]:
-        """Return the ids of the latest trusted and evaluated outcomes of a domain, oldest first."""
+        """Return the latest trusted, evaluated outcomes of a domain, oldest first."""
         query = f"""select id from outcome o where domain = ? and {_IS_TRUSTED_EVALUATION}
             order by at desc, id desc limit ?"""
         return self._reader.column(query, [domain, count])[::-1]
 
     def actions_of(self, outcomes: Iterable[str]) -> list[tuple[str, str]]:
-        """Return each (domain, action) of the trusted outcomes among these."""
+        """Return the (domain, action) pairs of the trusted outcomes among these."""
         query = "select distinct domain, action from outcome where trust = 'local' and id in {}"
         return sorted(set(self._reader.rows_matching(query, outcomes)))
 
     # ── by their text ─────────────────────────────────────────────────────────────────
 
     def mentioning(self, skills: Iterable[str]) -> set[str]:
-        """Return the outcomes whose text has all words of one of these names."""
+        """Return the outcomes whose text contains all words of one of these skill names."""
         query = "select o.id from said join outcome o on o.n = said.rowid where said match ?"
         ids: set[str] = set()
 
@@ -168,7 +174,7 @@ class Outcomes(Folder[Outcome]):
 
 
 class ReceiptRow(NamedTuple):
-    """The agent, trust, time and task of a receipt."""
+    """The agent, trust, time and task in the receipt of a recommendation."""
 
     agent: str | None
     trust: str
@@ -185,7 +191,7 @@ class Recommendations(Topic):
         return self._reader.records(self._reader.rows(query, [decision]), Recommendation)
 
     def latest_decisions(self, prefix: str, limit: int) -> list[str]:
-        """Return the latest decisions whose ids begin with a text, latest first."""
+        """Return the latest decisions whose ids begin with `prefix`, latest first."""
         union = " union all ".join(
             f"select decision, at from {table} where decision != id and substr(decision, 1, ?) = ?"
             for table in ("recommendation", "outcome")
@@ -195,7 +201,7 @@ class Recommendations(Topic):
         return self._reader.column(query, [*values, *values, limit])
 
     def tasks(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
-        """Map each outcome to its own task or to the task of its recommendation."""
+        """Return the task of each outcome, from the outcome or from its recommendation."""
         tasks: dict[str, str] = {}
         decisions: dict[str, tuple[str, Claim]] = {}
         for outcome in outcomes:
@@ -206,19 +212,18 @@ class Recommendations(Topic):
         return tasks | self.receipt_tasks(decisions)
 
     def receipt_tasks(self, outcomes: Mapping[str, tuple[str, Claim]]) -> dict[str, str]:
-        """Map each outcome to the task in the latest receipt of its decision."""
+        """Return for each outcome the task in the latest receipt of its decision."""
         receipts = self._receipts({decision for decision, _ in outcomes.values()})
         ends = _ends(self._reader, receipts)
         return {
-            name: receipt.task
-            for name, (decision, claim) in outcomes.items()
+            outcome_id: receipt.task
+            for outcome_id, (decision, claim) in outcomes.items()
             for receipt in select_receipts(
                 claim, receipts.get(decision, ()), ends.get(decision, ())
             )
         }
 
     def _receipts(self, decisions: Iterable[str]) -> dict[str, list[ReceiptRow]]:
-        """Map each decision to its receipts that name a task, oldest first."""
         query = """select decision, agent, trust, at, task
             from recommendation where decision in {} and task != '' order by id"""
         return group(
@@ -228,11 +233,10 @@ class Recommendations(Topic):
 
 
 def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
-    """Map each decision to its trusted outcomes as claims, oldest first."""
     query = """select decision, agent, at
         from outcome where decision in {} and trust = 'local' and action != '' order by at, id"""
     rows = reader.rows_matching(query, decisions)
-    return group((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
+    return group((decision, Claim("local", agent, moment(at))) for decision, agent, at in rows)
 
 
 _OUTCOMES = "select id, at, task, decision, trust, agent from outcome where id in {}"
@@ -240,37 +244,40 @@ _IS_APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
 
 
 class Tasks(Topic):
-    """Tasks of the outcomes that made or used a skill, by which a search finds the skill."""
+    """The tasks of outcomes that made or used a skill. A search finds the skill by them."""
 
     def of_outcomes(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
-        """Map each outcome to (time, task), if the task is known."""
+        """Return (time, task) for each outcome whose task is known."""
         times: dict[str, int] = {}
         tasks: dict[str, str] = {}
         decisions: dict[str, tuple[str, Claim]] = {}
-        for name, at, task, decision, trust, agent in self._reader.rows_matching(_OUTCOMES, ids):
-            times[name] = at
+        for key, at, task, decision, trust, agent in self._reader.rows_matching(_OUTCOMES, ids):
+            times[key] = at
             if task:
-                tasks[name] = task
+                tasks[key] = task
             elif decision:
-                decisions[name] = decision, Claim(trust, agent, moment(at))
+                decisions[key] = decision, Claim(trust, agent, moment(at))
         tasks |= Recommendations(self._reader).receipt_tasks(decisions)
-        return {name: (times[name], task) for name, task in tasks.items()}
+        return {key: (times[key], task) for key, task in tasks.items()}
 
     def latest_behind(self, name: str, limit: int) -> set[str]:
-        """Return the latest outcomes behind a skill, at most `limit` for each of its sources."""
+        """Return the latest outcomes from which a skill was made.
+
+        At most `limit` outcomes are returned for each of its sources.
+        """
         links = """from link where target_kind = ? and target_id = ?
             and type != 'contradicted' and source_kind"""
-        made_of = f"select source_kind, source_id {links} in ('fact', 'skill')"
+        sources = f"select source_kind, source_id {links} in ('fact', 'skill')"
         query = f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
         outcomes: set[str] = set()
         targets = [("skill", name)]
         for target in targets:  # the loop appends targets
             outcomes |= set(self._reader.column(query, target))
-            targets += [row for row in self._reader.rows(made_of, target) if row not in targets]
+            targets += [row for row in self._reader.rows(sources, target) if row not in targets]
         return outcomes
 
     def latest_users(self, skill: str, limit: int) -> set[str]:
-        """Return the latest `limit` outcomes that applied a skill."""
+        """Return the latest outcomes that applied a skill, at most `limit`."""
         query = f"""select u.outcome from used u where {_IS_APPLIED} and u.skill = ?
             order by u.outcome desc limit ?"""
         return set(self._reader.column(query, [skill, limit]))

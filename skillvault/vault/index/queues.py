@@ -1,4 +1,4 @@
-"""Put records into the queues of the steps, when files change.
+"""Put records into the queues of the steps when files change.
 
 The declarations in `model.due` are compiled to SQL queries. A key stays in a queue until the step
 finds nothing to do for the key.
@@ -67,15 +67,15 @@ class _Path(NamedTuple):
 
     @property
     def alias(self) -> str:
-        """An alias for one more table."""
+        """The alias for the next table."""
         return f"t{len(self.tables)}"
 
 
 class _QueueQueries(NamedTuple):
     """The queries that fill the queues of an agenda.
 
-    `by_event` has them by (kind, event). `everything` puts every record into its queues. `missing`
-    are the queues of records that lack another record.
+    `by_event` has the queries of each (kind, event). `everything` puts every record into its
+    queues. `missing` are the queues for records that lack another record.
     """
 
     by_event: Mapping[tuple[str, due.Event], list[str]]
@@ -96,7 +96,7 @@ def _compile_agenda(agenda: due.Agenda) -> _QueueQueries:
 
 
 class Queues:
-    """The queues of the steps in one database; `steps` are the steps of the program."""
+    """The queues of the steps in one database. `steps` are the steps of the program."""
 
     def __init__(self, database: sqlite3.Connection, agenda: due.Agenda) -> None:
         self.steps = agenda.steps
@@ -106,10 +106,10 @@ class Queues:
     def mark_files(
         self, numbers: Mapping[int, str], moved_numbers: Collection[int], *, is_before: bool = False
     ) -> None:
-        """Mark the records that become due by a change of files; `numbers` maps number to kind.
+        """Mark the records that become due because files change.
 
-        `moved_numbers` are new, removed and moved files. With `is_before`, the index still has the
-        old state.
+        `numbers` maps the number of each file to its kind. `moved_numbers` are new, removed and
+        moved files. With `is_before`, the index still has the old state.
         """
         database = self._database
         for table, rows in (("changed", numbers), ("moved", moved_numbers)):
@@ -123,17 +123,17 @@ class Queues:
                     database.execute(query)
 
     def mark(self, event: due.Event, ids: Iterable[str]) -> None:
-        """Mark the records that become due by an event of these records."""
+        """Mark the records that become due because an event happened to records."""
         rows = [(bind(record_id),) for record_id in ids]
         for (_, trigger_event), queries in self._queries.by_event.items():
             for query in queries if trigger_event == event else ():
                 self._database.executemany(query, rows)
 
     def mark_missing(self, refs: Collection[Ref]) -> None:
-        """Mark those of these records that lack a record of another kind; unmark the others."""
+        """Mark each of these records that lacks a record of another kind, and unmark the rest."""
         for queue in self._queries.missing:
             kinds = {trigger.kind for trigger in queue.when}
-            keys = [(bind(name),) for name in sorted({ref.id for ref in refs if ref.kind in kinds})]
+            keys = [(bind(key),) for key in sorted({ref.id for ref in refs if ref.kind in kinds})]
             delete = f"delete from due where step = '{queue.name}' and key = ?"
             self._database.executemany(delete, keys)
             self._database.executemany(f"{_compile_everything(queue)} and t0.id = ?", keys)
@@ -240,7 +240,6 @@ def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911
 
 
 def _follow_end(path: _Path, relation: due.LinkSource | due.LinkTarget) -> _Path:
-    """Follow a link to the record at one of its ends."""
     end = f"{path.row}.{'source' if isinstance(relation, due.LinkSource) else 'target'}"
     conditions = (*path.conditions, f"{end}_kind = '{relation.kind}'")
     if isinstance(relation, due.LinkSource) and relation.to:
@@ -249,7 +248,6 @@ def _follow_end(path: _Path, relation: due.LinkSource | due.LinkTarget) -> _Path
 
 
 def _follow_sources(path: _Path, link_type: str) -> _Path:
-    """Add the sources of links of a type, recursively."""
     prefix = f"""with recursive line (id) as (select {path.id} {path.body}
         union select l.source_id from line cross join link l where l.target_id = line.id
         and l.target_kind = '{path.kind}' and l.source_kind = '{path.kind}'
@@ -258,7 +256,6 @@ def _follow_sources(path: _Path, link_type: str) -> _Path:
 
 
 def _follow_targets(path: _Path, kind: str) -> _Path:
-    """Follow links to their targets of a kind, recursively."""
     start = "evaluation" if path.kind == "outcome" else path.kind
     prefix = f"""with recursive line (kind, id) as (select '{start}', {path.id} {path.body}
         union select l.target_kind, l.target_id from line cross join link l
@@ -268,7 +265,7 @@ def _follow_targets(path: _Path, kind: str) -> _Path:
 
 
 def _follow_sayings(path: _Path, likeness: str) -> _Path:
-    """Follow the stored words or claims to the evaluations that share them."""
+    """Go from evaluations to those with the same words or claims, through the tables."""
     start, previous_row = path.id, path.row
     for table, template in _SAYING_PATHS[likeness]:
         row = path.alias
@@ -279,7 +276,7 @@ def _follow_sayings(path: _Path, likeness: str) -> _Path:
 
 
 def _link_conditions(row: str, path: _Path, relation: due.Referrers) -> list[str]:
-    """Return the conditions for a link from a record of a kind to the path's records."""
+    """Return the SQL conditions for links to the records of a path."""
     conditions = [
         f"{row}.target_id = {path.id}",
         f"{row}.target_kind = '{path.kind}'",

@@ -1,4 +1,4 @@
-"""Run queries on the index, and return rows or records; every topic uses this reader."""
+"""Run queries on the index, and return rows or records. Every topic uses this reader."""
 
 import sqlite3
 from abc import ABC, abstractmethod
@@ -32,33 +32,33 @@ class Rows(ABC):
 
     @abstractmethod
     def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Run work on the database; if the database is unusable, rebuild it and run again."""
+        """Run work on the database. If the database is unusable, rebuild it and run again."""
 
     @abstractmethod
     def change(self, work: Callable[[sqlite3.Connection, Queues], _Result]) -> _Result:
-        """Change derived data; others see the change after it is saved."""
+        """Change derived data. Other connections see the change after it is saved."""
 
     @abstractmethod
     def mend(self, error: Exception) -> None:
-        """Rebuild the index after an error of a damaged index; raise any other error."""
+        """Rebuild the index if the error means that it is damaged, else raise the error."""
 
     @abstractmethod
     def verify(self) -> bool:
-        """Rebuild the index if it contradicts git; return True if it was rebuilt."""
+        """Rebuild the index if it contradicts git. Return True if it was rebuilt."""
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Return the rows of one query."""
+        """Return the rows of a query."""
         parameters = [bind(value) for value in values]
         return self.run(lambda database: database.execute(query, parameters).fetchall())
 
     def search_index(
         self, text: str, limit: int, filters: ranking.Filters, nearness: ranking.Near | None = None
     ) -> list[ranking.Hit]:
-        """Return the documents that match a text best; their ids are `<kind>:<id>`."""
+        """Return the documents that match a text best. Their ids are `<kind>:<id>`."""
 
         def find(database: sqlite3.Connection) -> ranking.Hits:
             try:
-                return ranking.find(database, text, limit, filters, texts=nearness is not None)
+                return ranking.find(database, text, limit, filters, by_meaning=nearness is not None)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 raise DamagedRowError(f"the search fails: {error}") from error
 
@@ -67,7 +67,7 @@ class Rows(ABC):
     def decode_values(
         self, query: str, decode: Callable[[bytes], _Value], values: Sequence[Any] = ()
     ) -> dict[str, _Value]:
-        """Map each key to its decoded value, for a query with rows of (key, value)."""
+        """Return the decoded values by key, for a query that selects (key, value)."""
         parameters = [bind(value) for value in values]
 
         def decode_rows(database: sqlite3.Connection) -> dict[str, _Value]:
@@ -79,7 +79,7 @@ class Rows(ABC):
     def rows_matching(
         self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
-        """Yield the rows of a query in which `{}` is a list of values; query it in chunks."""
+        """Run a query in which `{}` is a list of values, in chunks, and yield its rows."""
         value_list = list(values)
         for start in range(0, len(value_list), _CHUNK):
             chunk = value_list[start : start + _CHUNK]
@@ -89,12 +89,15 @@ class Rows(ABC):
     def rows_of(
         self, query: str, refs: Iterable[Ref], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
-        """Yield the rows of a query for each kind; its last `?` is the kind, its `{}` the ids."""
+        """Run a query once for each kind of record, and yield its rows.
+
+        The last `?` of the query is the kind, and its `{}` is the list of ids.
+        """
         ids: dict[str, list[str]] = {}
         for ref in refs:
             ids.setdefault(ref.kind, []).append(ref.id)
-        for kind, names in ids.items():
-            yield from self.rows_matching(query, names, prefix=[*prefix, kind])
+        for kind, kind_ids in ids.items():
+            yield from self.rows_matching(query, kind_ids, prefix=[*prefix, kind])
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
         """Return the first value of the first row, or None."""
@@ -102,7 +105,7 @@ class Rows(ABC):
         return rows[0][0] if rows else None
 
     def policy(self, blob: str) -> Policy | None:
-        """Return the stored policy if it belongs to this blob of vault.yaml, or None."""
+        """Return the stored policy if it was read from this blob of vault.yaml, or None."""
         stored_policy = self.stored_policy()
         return stored_policy[1] if stored_policy and stored_policy[0] == blob else None
 
@@ -117,9 +120,9 @@ class Rows(ABC):
 
 
 class Reader:
-    """A reader of rows, and of the records and bytes behind them.
+    """A reader of rows, records and the bytes of files.
 
-    `blobs` maps blob ids to bytes.
+    `blobs` returns bytes by blob id.
     """
 
     def __init__(self, source: Rows, blobs: Blobs) -> None:
@@ -132,7 +135,7 @@ class Reader:
         self.blobs = blobs
 
     def column(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return the first value of each row of one query."""
+        """Return the first value of each row of a query."""
         return [value for value, *_ in self.rows(query, values)]
 
     def column_matching(
@@ -142,7 +145,7 @@ class Reader:
         return [value for value, *_ in self.rows_matching(query, values, prefix=prefix)]
 
     def parse_row(self, row: Row) -> Parsed:
-        """Return the record of a row of `file`, or the problem with the record."""
+        """Return the record in a row of `file`, or the problem with the record."""
         path, _, kind, value = row
         if value is not None:  # else it must be parsed from the blob
             try:
@@ -159,19 +162,19 @@ class Reader:
         self.change_many(query, [values])
 
     def change_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a query that changes rows, once for each of these rows of values."""
+        """Run a query that changes rows, once for each tuple of values."""
         parameters = [tuple(map(bind, row)) for row in rows]
         self.change(lambda database, _: database.executemany(query, parameters))
 
     def read_bytes(self, paths: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of existing files, by path."""
-        names = list(paths)
+        path_list = list(paths)
         try:
-            return self._bytes_of(names)
+            return self._bytes_of(path_list)
         except GitError:
             if not self.source.verify():  # the index is right, so git lacks an object
                 raise
-        return self._bytes_of(names)
+        return self._bytes_of(path_list)
 
     def _bytes_of(self, paths: Iterable[str]) -> dict[str, bytes]:
         blobs: dict[str, str] = dict(

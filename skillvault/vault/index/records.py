@@ -1,4 +1,4 @@
-"""Query records by id, address and path, and the links between them."""
+"""Query records by id, address and path, and the links between records."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from datetime import datetime
@@ -39,21 +39,21 @@ _PAGE = 1000  # records read at once in an iteration
 
 
 class Folder(Mapping[str, _R], Generic[_R]):
-    """The records of one folder of the vault by id, read on demand."""
+    """The records of one folder of the vault by id, which are read when they are needed."""
 
     def __init__(self, reader: Reader, top: str, kind: type[_R]) -> None:
         self._reader = reader
         self._top = top
         self._kind: type[_R] = kind
 
-    def __getitem__(self, name: str) -> _R:
-        return self.get_many([name])[name]
+    def __getitem__(self, record_id: str) -> _R:
+        return self.get_many([record_id])[record_id]
 
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and bool(self.get_many([name]))
+    def __contains__(self, record_id: object) -> bool:
+        return isinstance(record_id, str) and bool(self.get_many([record_id]))
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name, _ in self._pages())
+        return (record_id for record_id, _ in self._pages())
 
     def __len__(self) -> int:
         query = """select count(distinct ref_id) from file
@@ -61,14 +61,14 @@ class Folder(Mapping[str, _R], Generic[_R]):
         return int(self._reader.value(query, [self._top, self._kind.__name__]))
 
     def values(self) -> ValuesView[_R]:
-        """Return a view of the records, which reads a page at a time."""
+        """Return a view of the records, which reads one page at a time."""
         return _Values(self)
 
-    def get_many(self, names: Iterable[str]) -> dict[str, _R]:
-        """Return the existing records of these ids."""
+    def get_many(self, ids: Iterable[str]) -> dict[str, _R]:
+        """Return the existing records with these ids."""
         query = """select ref_id, path, blob, type, value from file
             where top = ? and ref_id in {} order by ref_id, path"""
-        return dict(self._read(self._reader.rows_matching(query, names, prefix=[self._top])))
+        return dict(self._read(self._reader.rows_matching(query, ids, prefix=[self._top])))
 
     def _pages(self) -> Iterator[tuple[str, _R]]:
         query = f"""select ref_id, path, blob, type, value from file
@@ -79,7 +79,7 @@ class Folder(Mapping[str, _R], Generic[_R]):
             yield from self._read(rows)
 
     def _read(self, rows: Iterable[Row]) -> Iterator[tuple[str, _R]]:
-        """Yield the records of sorted rows; of several files with one id, the first is used."""
+        """Yield (id, record) for sorted rows, using the first of several files with one id."""
         previous_id = None
         for record_id, *row in rows:
             record = self._reader.parse_row(tuple(row)) if record_id != previous_id else None
@@ -96,7 +96,7 @@ class _Values(ValuesView[_R]):
 
 
 class Records(Topic):
-    """Every record, readable or not; `in` takes a Ref or its `<kind>:<id>`."""
+    """All records, readable or not. `in` takes a Ref or an address `<kind>:<id>`."""
 
     def __contains__(self, address: object) -> bool:
         return self.path_of(parse_ref(str(address))) is not None
@@ -125,33 +125,33 @@ class Records(Topic):
         link_ids = self._reader.column_matching("select id from link where id in {}", links)
         query = "select ref_kind, ref_id from file where ref_kind = ? and ref_id in {}"
         rows = self._reader.rows_of(query, (ref for ref in ref_list if ref.kind != "link"))
-        return {Ref(*row) for row in rows} | {Ref("link", name) for name in link_ids}
+        return {Ref(*row) for row in rows} | {Ref("link", link_id) for link_id in link_ids}
 
     def with_prefix(self, kind: RecordKind, prefix: str) -> list[Ref]:
-        """Return the records of a kind whose id begins with a text."""
+        """Return the records of a kind whose ids begin with `prefix`."""
         end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         if kind == "link":
             query = "select distinct id from link where id >= ? and id < ? order by id"
-            names = self._reader.column(query, [prefix, end])
+            ids = self._reader.column(query, [prefix, end])
         else:
             query = """select distinct ref_id from file
                 where ref_kind = ? and ref_id >= ? and ref_id < ? order by ref_id"""
-            names = self._reader.column(query, [kind, prefix, end])
-        return [Ref(kind, name) for name in names]
+            ids = self._reader.column(query, [kind, prefix, end])
+        return [Ref(kind, record_id) for record_id in ids]
 
     def count_by_folder(self) -> dict[str, int]:
-        """Map each folder to the number of its records."""
+        """Return the number of records in each folder."""
         query = "select top, count(*) from file where ref_id is not null group by top"
         return dict(self._reader.rows(query))
 
     def by_path(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """Map each path to its record, or to the problem with the record."""
+        """Return the record at each path, or the problem with the record."""
         query = f"{FILE_ROWS} where type is not null and path in {{}}"
         rows = self._reader.rows_matching(query, paths)
         return {row[0]: self._reader.parse_row(row) for row in rows}
 
     def by_blob(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
-        """Map (path, blob) to its record, for the pairs that the vault has."""
+        """Return the record of each (path, blob) that the vault has."""
         blobs = dict(keys)
         query = f"{FILE_ROWS} where type is not null and path in {{}}"
         rows = self._reader.rows_matching(query, blobs)
@@ -159,7 +159,7 @@ class Records(Topic):
 
 
 def parse_ref(key: str) -> Ref:
-    """Parse an address, `<kind>:<id>`."""
+    """Parse an address `<kind>:<id>`."""
     kind, _, record_id = key.partition(":")
     return Ref(cast("RecordKind", kind), record_id)
 
@@ -171,12 +171,12 @@ class Answers(Folder[Answer]):
         super().__init__(reader, "answers", Answer)
 
     def about(self, subject: str) -> list[Answer]:
-        """Return the answers about a subject, by key."""
+        """Return the answers about a subject, ordered by key."""
         query = "select id from answer where subject = ? order by id"
         return list(self.get_many(self._reader.column(query, [subject])).values())
 
     def count_of_session(self, session: str) -> int:
-        """Return the number of answers that a session gave."""
+        """Return the number of answers that came from a session."""
         query = "select count(distinct id) from answer where session = ?"
         return int(self._reader.value(query, [session]))
 
@@ -188,16 +188,16 @@ class Sessions(Folder[Session]):
         super().__init__(reader, "sessions", Session)
 
     def in_order(self, ids: Iterable[str]) -> list[Session]:
-        """Return the existing sessions of these ids, by time."""
+        """Return the existing sessions with these ids, oldest first."""
         return sorted(self.get_many(ids).values(), key=lambda session: session.order)
 
     def domains_of(self, trust: Trust) -> frozenset[str]:
-        """Return the domains of the sessions with which a session of this trust is compared."""
+        """Return the domains whose sessions may be compared with a session of this trust."""
         query = "select distinct domain from session where trust in ('local', ?)"
         return frozenset(self._reader.column(query, [trust]))
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
-        """Return the end of the latest trusted session, of a domain or of all."""
+        """Return the end of the latest trusted session in a domain, or in all domains."""
         condition = "trust = 'local'" + ("" if domain is None else " and domain = ?")
         values = [] if domain is None else [domain]
         at = self._reader.value(f"select max(at) from session where {condition}", values)
@@ -210,7 +210,10 @@ class Sessions(Folder[Session]):
         return self._reader.column(query, [outcome])
 
     def behind(self, skill: str) -> list[str]:
-        """Return the ids of the sessions from which a skill was distilled, also through merges."""
+        """Return the ids of the sessions from which a skill was distilled.
+
+        Skills that were merged into it count, too.
+        """
         query = """with recursive line (id) as (select ?
             union select l.source_id from line join link l on l.target_id = line.id
             where l.type = 'merged' and l.target_kind = 'skill' and l.source_kind = 'skill')
@@ -223,7 +226,7 @@ _LINK = "select id, type, source_kind, source_id, target_kind, target_id, at, me
 
 
 class LinkEnds(Struct, frozen=True):
-    """The type and the two ends of a link."""
+    """A link's type, source and target."""
 
     type: LinkType
     source: Ref
@@ -231,10 +234,10 @@ class LinkEnds(Struct, frozen=True):
 
 
 class Links(Topic, Mapping[str, Link]):
-    """The links by id, and the queries about links; of equal ids the earlier link counts."""
+    """The links by id, and the queries about them. Of links with one id the earlier counts."""
 
-    def __getitem__(self, name: str) -> Link:
-        return self.get_many([name])[name]
+    def __getitem__(self, link_id: str) -> Link:
+        return self.get_many([link_id])[link_id]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._reader.column("select distinct id from link order by id"))
@@ -242,18 +245,18 @@ class Links(Topic, Mapping[str, Link]):
     def __len__(self) -> int:
         return int(self._reader.value("select count(distinct id) from link"))
 
-    def get_many(self, names: Iterable[str]) -> dict[str, Link]:
-        """Return the existing links of these ids."""
-        query, link_ids = f"{_LINK} where id in {{}}", list(names)
+    def get_many(self, ids: Iterable[str]) -> dict[str, Link]:
+        """Return the existing links with these ids."""
+        query, link_ids = f"{_LINK} where id in {{}}", list(ids)
         links = self._links(lambda: list(self._reader.rows_matching(query, link_ids)))
         return {link.id: link for link in links}
 
     def by_target(self, refs: Iterable[Ref]) -> list[Link]:
-        """Return the links to these records, in the order of their ids."""
+        """Return the links to these records, ordered by id."""
         return self._by_end("target", refs)
 
     def by_source(self, refs: Iterable[Ref]) -> list[Link]:
-        """Return the links from these records, in the order of their ids."""
+        """Return the links from these records, ordered by id."""
         return self._by_end("source", refs)
 
     def _by_end(self, end: str, refs: Iterable[Ref]) -> list[Link]:
@@ -262,21 +265,20 @@ class Links(Topic, Mapping[str, Link]):
         return self._links(lambda: list(self._reader.rows_of(query, distinct_refs)))
 
     def of_type(self, link_type: str) -> list[Link]:
-        """Return the links of a type, in the order of their ids."""
+        """Return the links of a type, ordered by id."""
         return self._links(lambda: self._reader.rows(f"{_LINK} where type = ?", [link_type]))
 
-    def _links(self, ask: Callable[[], Sequence[Row]]) -> list[Link]:
-        """Return the links of the queried rows, each once, by id."""
+    def _links(self, query_rows: Callable[[], Sequence[Row]]) -> list[Link]:
         try:
-            links = [parse_link(row) for row in ask()]
+            links = [parse_link(row) for row in query_rows()]
         except DamagedRowError as error:
             self._reader.source.mend(error)
-            links = [parse_link(row) for row in ask()]
+            links = [parse_link(row) for row in query_rows()]
         links.sort(key=lambda link: (link.id, link.created_at), reverse=True)
         return [*{link.id: link for link in links}.values()][::-1]
 
     def path_of_list(self, owner: Ref) -> str | None:
-        """Return the path of a list with links of a record, or None."""
+        """Return the path of a record's list of links, or None."""
         query = """select f.path from link l join file f on f.n = l.file
             where l.{0}_id = ? and l.{0}_kind = ? {1} order by f.path limit 1"""
         ends = [query.format("source", ""), query.format("target", "and l.source_kind = 'origin'")]
@@ -284,25 +286,25 @@ class Links(Topic, Mapping[str, Link]):
         return next(filter(None, paths), None)
 
     def lists_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
-        """Map the path of each list to the ids of these links that it has."""
+        """Return the ids of these links by the path of the list that has them."""
         query = "select f.path, l.id from link l join file f on f.n = l.file where l.id in {}"
         return group(self._reader.rows_matching(query, ids))
 
     def source_ids(self, target: Ref, link_type: str) -> list[str]:
-        """Return the ids of the records with a link of a type to a record, sorted."""
+        """Return the ids of the records that have a link of this type to a record, sorted."""
         query = """select source_id from link
             where target_kind = ? and target_id = ? and type = ? order by source_kind, source_id"""
         return self._reader.column(query, [target.kind, target.id, link_type])
 
     def sources_among(self, refs: Iterable[Ref], target: Ref) -> set[str]:
-        """Return the ids of the records that have a link to `target`."""
+        """Return the ids of the records among `refs` that have a link to `target`."""
         query = """select source_id from link
             where target_kind = ? and target_id = ? and source_kind = ? and source_id in {}"""
         rows = self._reader.rows_of(query, refs, prefix=[target.kind, target.id])
-        return {name for (name,) in rows}
+        return {source_id for (source_id,) in rows}
 
     def merge_targets(self, refs: Iterable[Ref]) -> dict[str, str]:
-        """Map each skill to the evolved skill that it was merged into."""
+        """Return for each skill the evolved skill into which it was merged."""
         query = """select source_id, target_id from link
             where type = 'merged' and source_kind = ? and source_id in {} order by id"""
         return dict(self._reader.rows_of(query, refs))
@@ -317,6 +319,6 @@ class Links(Topic, Mapping[str, Link]):
         }
 
     def count_by_type(self) -> dict[str, int]:
-        """Map each link type to the number of links."""
+        """Return the number of links of each type."""
         query = "select type, count(*) from link group by type order by type"
         return dict(self._reader.rows(query))

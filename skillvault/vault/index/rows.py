@@ -1,6 +1,6 @@
 """Convert records to rows of the index, and rows to records.
 
-Values for SQLite are escaped here, too, because a path may hold bytes that are not UTF-8.
+Values for SQLite are escaped here, too, because a path may contain bytes that are not UTF-8.
 """
 
 import json
@@ -56,21 +56,21 @@ _RAW_BYTE, _ESCAPED_BYTE = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f]
 
 
 def is_indexed(path: str) -> bool:
-    """Return True for a file whose content the index stores."""
+    """Return True for a file whose content is stored in the index."""
     return layout.holds_records(path) or layout.is_tries_file(path)
 
 
 def parse_file(path: str, content: bytes) -> Parsed | None:
-    """Parse the content that the index stores: a record, links or tries."""
+    """Parse the content that is stored in the index: a record, links or tries."""
     return work_tree.parse_record(path, content) if is_indexed(path) else None
 
 
 class DamagedRowError(sqlite3.DatabaseError):
-    """A row of a damaged index, which must be rebuilt."""
+    """A row that cannot be read, so the index must be rebuilt."""
 
 
 def decode(kind: str, value: bytes) -> Parsed:
-    """Decode the record in a row; DamagedRowError if that fails."""
+    """Decode the record in a row. Raise DamagedRowError if that fails."""
     decoder = _DECODERS.get(kind)
     if decoder is None:
         raise DamagedRowError(f"a row holds a {kind}")
@@ -78,7 +78,7 @@ def decode(kind: str, value: bytes) -> Parsed:
 
 
 def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
-    """Decode a value of the index; DamagedRowError if that fails."""
+    """Decode a value of the index. Raise DamagedRowError if that fails."""
     try:
         return decode(value)
     except (msgspec.MsgspecError, LookupError, TypeError, UnicodeDecodeError, zlib.error) as error:
@@ -86,8 +86,11 @@ def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
 
 
 def encode(value: Parsed) -> bytes | None:
-    """Encode a record; None for a list of links, or if the record would decode differently."""
-    if isinstance(value, LinkList):  # each link has a row
+    """Encode a record, or return None if it would not decode to the same record.
+
+    A list of links is not encoded either, because each link has its own row.
+    """
+    if isinstance(value, LinkList):
         return None
     try:
         data = _ENCODER.encode(value)
@@ -106,14 +109,15 @@ def _decompress(data: bytes) -> bytes:
 
 
 def is_searchable(path: str) -> bool:
-    """Return True for a path whose trusted record `search` may find."""
+    """Return True if `search` may find the trusted record at this path."""
     return layout.shelf_of(path) in (layout.SERVED, "memory", "evaluations")
 
 
 def is_trusted(path: str, record: Parsed | None, outcomes: Collection[str]) -> bool:
-    """Return True for a record that any search may find; `outcomes` are the ids of trusted ones.
+    """Return True for a record that every search may find.
 
-    An evaluation has the trust of its outcome. A skill in skills/ is trusted.
+    An evaluation has the trust of its outcome; `outcomes` are the ids of the trusted ones. A skill
+    in skills/ is trusted.
     """
     if isinstance(record, records.Fact):
         return record.trust == "local"
@@ -122,7 +126,7 @@ def is_trusted(path: str, record: Parsed | None, outcomes: Collection[str]) -> b
 
 
 def make_document(path: str, record: Parsed | None) -> Document | None:
-    """Return the searchable document of a record; None for one without text."""
+    """Return the searchable document of a record, or None if the record has no text."""
     ref = layout.ref_of(path)
     if ref is None or not isinstance(record, records.Skill | records.Fact | records.Evaluation):
         return None
@@ -138,7 +142,7 @@ def make_document(path: str, record: Parsed | None) -> Document | None:
 def typed_rows(
     ref: records.Ref, top: str, record: Parsed | None, blob: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a record in the tables named after kinds."""
+    """Yield (table, *columns) for each table of a record kind in which a record has a row."""
     match record:
         case records.Outcome():
             source, decision = record.source, record.decision
@@ -182,7 +186,7 @@ def link_row(link: records.Link) -> Row:
 
 
 def parse_link(row: Row) -> records.Link:
-    """Parse the link in a row; DamagedRowError if that fails."""
+    """Parse the link in a row. Raise DamagedRowError if that fails."""
     link_id, link_type, source_kind, source, target_kind, target, at, metadata = row
     try:
         return records.Link(
@@ -200,7 +204,7 @@ def parse_link(row: Row) -> records.Link:
 def skill_columns(
     name: str, shelf: str, skill: records.Skill, blob: str, *, layer: str = "vault"
 ) -> tuple[Any, ...]:
-    """Return the columns of a skill of any layer, except `hidden` and `serves`."""
+    """Return the columns of a skill in any layer, except `hidden` and `serves`."""
     lists = (skill.roles, skill.stages, skill.tags, skill.formerly)
     roles, stages, tags, formerly = map(join_names, lists)
     counts = skill.elsewhere  # counts of another tool
@@ -212,7 +216,7 @@ def skill_columns(
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Join names for one column, one on each line; `COLUMN_HAS_NAME` queries such a column."""
+    """Join names for one column, one on each line. See `COLUMN_HAS_NAME` for queries."""
     return "\n".join(names)
 
 
@@ -227,7 +231,7 @@ def moment(at: int) -> datetime:
 
 
 def bind(value: Any) -> Any:
-    """Escape a value for SQLite: an undecodable byte of a path becomes NUL and two digits."""
+    """Escape a value for SQLite. An undecodable byte of a path becomes NUL and two digits."""
     if not isinstance(value, str) or value.isascii():
         return value
     return _RAW_BYTE.sub(lambda match: f"\0{ord(match[0]) & 0xFF:02x}", value)
@@ -239,7 +243,7 @@ def unbind(data: bytes) -> str:
 
 
 def domains_of(table: str, condition: str) -> str:
-    """Return a query for the domains that have a row with a condition; it scans no table."""
+    """Return a query for the domains with a row that meets a condition, without a table scan."""
     first_domain = f"select min(domain) from {table}"
     return (
         f"with recursive found (domain) as ({first_domain} union all "
@@ -250,7 +254,7 @@ def domains_of(table: str, condition: str) -> str:
 
 
 def group(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    """Group the second column by the first, in the order of the rows."""
+    """Group the second values of pairs by the first, in the order of the pairs."""
     groups: dict[Any, list[Any]] = {}
     for key, value in rows:
         groups.setdefault(key, []).append(value)
@@ -263,5 +267,5 @@ def words(text: str) -> list[str]:
 
 
 def has_raw_bytes(path: str) -> bool:
-    """Return True if a path holds undecodable bytes."""
+    """Return True if a path contains bytes that cannot be decoded."""
     return not path.isascii() and bool(_RAW_BYTE.search(path))

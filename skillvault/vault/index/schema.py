@@ -1,4 +1,8 @@
-"""Create the tables of the index, and change their rows when files or commits change."""
+"""Create the tables of the index, and change their rows when files or commits change.
+
+`put_files` and `add_commits` are the entry points. After a change they also mark the records that
+become due, see `queues`.
+"""
 
 import hashlib
 import sqlite3
@@ -73,7 +77,7 @@ _TABLES_OF_COUNTS = (
 
 
 class IndexedCommit(Struct, frozen=True):
-    """The part of a commit that one step made, or a person's commit (step "").
+    """The part of a commit that one step made, or a person's commit with the step "".
 
     `depth` is the length of the longest path from the first commit. `touched` are the records whose
     files the part changes.
@@ -85,17 +89,20 @@ class IndexedCommit(Struct, frozen=True):
 
 
 def index_parts(parts: Sequence[Commit], depth: int, refs: Sequence[Ref]) -> list[IndexedCommit]:
-    """Index the parts of a commit; a touched record that no part names goes to the first part."""
+    """Return the parts of a commit for the index.
+
+    A touched record that no part names as its target belongs to the first part.
+    """
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     return [
-        IndexedCommit(part, depth, [r for r in refs if owners.get(str(r), parts[0]) is part])
+        IndexedCommit(part, depth, [ref for ref in refs if owners.get(str(ref), parts[0]) is part])
         for part in parts
     ]
 
 
 @cache
 def shape(agenda: Agenda) -> int:
-    """Return a number that changes with the tables, the records' fields and the agenda."""
+    """Return a number that changes with the tables, the fields of the records and the agenda."""
     kinds = (kind for module in (records, policy) for kind in vars(module).values())
     profile_settings = repr(policy.PROFILE_SETTINGS)  # which a stored policy contains
     parts = [SCHEMA, ranking.VERSION, repr(agenda), profile_settings, _describe_struct(FolderNames)]
@@ -109,7 +116,7 @@ def _describe_struct(kind: Any) -> str:
 
 
 def create(database: sqlite3.Connection) -> None:
-    """Create the empty tables in the caller's transaction."""
+    """Create the tables in the caller's transaction."""
     ranking.create_tables(database)
     for statement in filter(str.strip, SCHEMA.split(";")):
         database.execute(statement)
@@ -123,9 +130,9 @@ def _next_number(database: sqlite3.Connection, column: str, table: str) -> int:
 def put_files(
     database: sqlite3.Connection, files: Mapping[str, File | None], queues: Queues
 ) -> None:
-    """Set files, (blob, record) by path, or remove them (None), and mark the due records.
+    """Set files, given as (blob, record) by path, or remove them if None.
 
-    The outcomes of each changed decision are joined.
+    Records that become due are marked, and the outcomes of each changed decision are joined.
     """
     decisions = _decisions_of_files(database, _file_numbers(database, files).values())
     numbers = _replace_files(database, files, queues)
@@ -135,9 +142,9 @@ def put_files(
     _join_outcomes(database, decisions | _decisions_of_outcomes(database, outcomes), queues)
 
 
-def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], queues: Queues) -> None:
-    """Update the outcomes of these decisions to their joined state."""
-    changes = [change for name in sorted(names) for change in _find_outdated(database, name)]
+def _join_outcomes(database: sqlite3.Connection, decisions: Iterable[str], queues: Queues) -> None:
+    """Replace the outcomes of these decisions with their joined state."""
+    changes = [change for key in sorted(decisions) for change in _find_outdated(database, key)]
     for change in changes:
         files = {change.path: (change.blob, change.outcome)}
         numbers = _replace_files(database, files, queues)
@@ -148,14 +155,14 @@ def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], queues: Q
 
 
 def join_all_outcomes(database: sqlite3.Connection, queues: Queues) -> None:
-    """Update every outcome to the joined state of its decision."""
-    _join_outcomes(database, {name for (name,) in database.execute(_JOINABLE_DECISIONS)}, queues)
+    """Replace every outcome with its joined state."""
+    _join_outcomes(database, {key for (key,) in database.execute(_JOINABLE_DECISIONS)}, queues)
 
 
 def _replace_files(
     database: sqlite3.Connection, files: Mapping[str, File | None], queues: Queues
 ) -> dict[str, int]:
-    """Set or remove files without joining outcomes, and map each new path to its number."""
+    """Set or remove files without joining outcomes, and return the numbers of new files."""
     refs = {path: ref for path in files if (ref := layout.ref_of(path))}
     old_numbers = _file_numbers(database, files)
     old_links = _read_link_rows(database, old_numbers)
@@ -204,14 +211,12 @@ def _replace_files(
 
 
 def _read_former_names(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
-    """Return the former names of the skills in these files."""
     query = "select formerly from skill where n = ? and formerly != ''"
     rows = (row for number in numbers for row in database.execute(query, [number]))
     return {name for (names,) in rows for name in names.split("\n")}
 
 
 def _delete_rows(database: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    """Delete the rows of files, except their links."""
     rows = [(n,) for n in numbers]
     database.executemany(_RESET_ACCOUNTS, rows)
     for table in ("file", "own", *TABLE_TYPES):
@@ -224,20 +229,19 @@ def _delete_derived(
     files: Mapping[str, File | None],
     queues: Queues,
 ) -> None:
-    """Delete what was derived from the old state of these files."""
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
     documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
-    _remove_documents(database, documents.union(f"evaluation:{name}" for name in outcomes))
+    _remove_documents(database, documents.union(f"evaluation:{key}" for key in outcomes))
     _forget_uses(database, outcomes, queues)
     evaluations = {path: ref.id for path, ref in refs.items() if ref.kind == "evaluation"}
-    removed_evaluations = [name for path, name in evaluations.items() if not files[path]]
-    marked_ids = [(bind(name),) for name in (*outcomes, *removed_evaluations)]
+    removed_evaluations = [key for path, key in evaluations.items() if not files[path]]
+    marked_ids = [(bind(key),) for key in (*outcomes, *removed_evaluations)]
     database.executemany("delete from mark where outcome = ?", marked_ids)
     _forget_sayings(database, map(bind, dict.fromkeys((*outcomes, *evaluations.values()))))
 
 
 def _read_link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
-    """Map (path, *columns of a link) to the number of its row, for the lists among these files."""
+    """Return the number of each link's row by (path, *columns), for the lists among files."""
     query = """select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata
         from link where file = ?"""
     return {
@@ -249,7 +253,6 @@ def _read_link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) ->
 
 
 def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
-    """Return (path, *columns) of each link in the lists among these files."""
     return {
         (path, *map(bind, link_row(link)))
         for path, file in files.items()
@@ -259,7 +262,7 @@ def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
 
 
 def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], queues: Queues) -> None:
-    """Update the table `gone` for these records, and mark the skills that return."""
+    """Update the table `gone` for these records, and mark the skills that exist again."""
     for ref in refs:
         values = [bind(ref.kind), bind(ref.id)]
         query = "delete from gone where ref_kind = ? and ref_id = ?"
@@ -270,19 +273,19 @@ def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], queues: Queu
             queues.mark("readmitted", [ref.id])
 
 
-def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
-    """Delete the words of runs, and the keys of claims that no run makes any more."""
-    for name in ids:
+def _forget_sayings(database: sqlite3.Connection, runs: Iterable[str]) -> None:
+    """Delete the claims of these runs, and the keys of claims that no other run makes."""
+    for run in runs:
         query = "select distinct domain, words from saying where evaluation = ?"
-        claims = database.execute(query, [name]).fetchall()
-        database.execute("delete from saying where evaluation = ?", [name])
+        claims = database.execute(query, [run]).fetchall()
+        database.execute("delete from saying where evaluation = ?", [run])
         query = """delete from saying_key where domain = ? and words = ? and not exists (select 1
             from saying s where s.domain = saying_key.domain and s.words = saying_key.words)"""
         database.executemany(query, claims)
 
 
 def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
-    """Remove documents from the search, and recompute the layers if a skill of one was there."""
+    """Remove documents from the search. Recompute the layers if one was a layer's skill."""
     ranking.remove_documents(database, refs)
     names = [(bind(ref.partition(":")[2]),) for ref in refs if ref.startswith("skill:")]
     query = "update skill set serves = 0 where id = ? and n < 0"
@@ -293,7 +296,7 @@ def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
 def replace_uses(
     database: sqlite3.Connection, outcomes: Sequence[str], rows: list[Row], queues: Queues
 ) -> None:
-    """Replace the uses of these outcomes."""
+    """Replace the uses of skills by these outcomes."""
     _forget_uses(database, outcomes, queues)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
     query = "update evidence set last = '' where key = ? and last >= ?"  # to count it again
@@ -303,7 +306,7 @@ def replace_uses(
 
 def _forget_uses(database: sqlite3.Connection, outcomes: Sequence[str], queues: Queues) -> None:
     queues.mark("used", outcomes)
-    rows = [(bind(name),) for name in outcomes]
+    rows = [(bind(outcome_id),) for outcome_id in outcomes]
     query = "update evidence set last = '' where key in (select skill from used where outcome = ?)"
     database.executemany(query, rows)
     database.executemany("delete from used where outcome = ?", rows)
@@ -323,9 +326,9 @@ def _file_numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[st
 def insert(
     database: sqlite3.Connection, files: Mapping[str, File], known_links: Collection[Row] = ()
 ) -> dict[str, int]:
-    """Add new files, and map each path to its number.
+    """Add new files, and return the number of each path.
 
-    `known_links` are the links that exist already: (path, *columns of a link).
+    `known_links` are the links that exist already, as (path, *columns of a link).
     """
     rows_by_table: dict[str, list[Row]] = {table: [] for table in ("file", *TABLE_TYPES, "link")}
     word_rows: list[Row] = []
@@ -364,11 +367,11 @@ def _make_documents(database: sqlite3.Connection, files: Mapping[str, File]) -> 
     refs = list(filter(None, map(layout.ref_of, files)))
     ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
     query = "select 1 from outcome where id = ? and trust = 'local'"
-    trusted_ids = {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
+    trusted_ids = {key for key in ids if database.execute(query, [bind(key)]).fetchone()}
     parsed_files = [(path, record) for path, (_, record) in files.items() if is_searchable(path)]
     outcome_ids = {ref.id for ref in refs if ref.kind == "outcome"}
-    for name in sorted(trusted_ids & outcome_ids):
-        for path, kind, value in database.execute(_EVALUATION, [bind(name)]):
+    for key in sorted(trusted_ids & outcome_ids):
+        for path, kind, value in database.execute(_EVALUATION, [bind(key)]):
             if path not in files and value is not None:
                 parsed_files.append((path, decode(kind, value)))
     for path, record in parsed_files:
@@ -380,11 +383,11 @@ def add_commits(
     database: sqlite3.Connection, history: Iterable[IndexedCommit], queues: Queues
 ) -> None:
     """Add commits, parents first."""
-    first = _next_number(database, "c", "commits")
+    first_number = _next_number(database, "c", "commits")
     parts: Counter[str] = Counter()
-    for number, entry in enumerate(history, first):
-        commit = entry.commit
-        key = (number, commit.sha, parts[commit.sha], entry.depth)
+    for number, indexed_commit in enumerate(history, first_number):
+        commit = indexed_commit.commit
+        key = (number, commit.sha, parts[commit.sha], indexed_commit.depth)
         row = (*key, commit.date, commit.step, commit.subject)
         database.execute("insert into commits values (?, ?, ?, ?, ?, ?, ?)", row)
         parts[commit.sha] += 1
@@ -395,16 +398,16 @@ def add_commits(
             for i, ref in enumerate(refs)
         ]
         database.executemany("insert into trailer values (?, ?, ?, ?, ?)", rows)
-        touched_rows = [(ref.kind, bind(ref.id), number) for ref in entry.touched]
+        touched_rows = [(ref.kind, bind(ref.id), number) for ref in indexed_commit.touched]
         database.executemany("insert or ignore into touch values (?, ?, ?)", touched_rows)
         if commit.step not in queues.steps:
-            skills = [ref.id for ref in entry.touched if ref.kind == "skill"]
+            skills = [ref.id for ref in indexed_commit.touched if ref.kind == "skill"]
             queues.mark("committed", skills)
         if commit.step == FORGET:
             names = (ref.removeprefix("skill:") for ref in commit.targets)
             queues.mark("readmitted", names)
     # A record that was added and removed between two states has no file in either.
-    database.execute(f"{INSERT_GONE} and t.c >= ?", [first])
+    database.execute(f"{INSERT_GONE} and t.c >= ?", [first_number])
 
 
 _DECISIONS_OF_FILES = """
@@ -438,7 +441,7 @@ _IS_RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?
 class _OutcomeChange(NamedTuple):
     """A file whose joined outcome differs from the one in the index.
 
-    `own` is the content of the file, None if the joined outcome is the same.
+    `own` is the content of the file, or None if the joined outcome is the same.
     """
 
     path: str
@@ -449,20 +452,18 @@ class _OutcomeChange(NamedTuple):
 
 
 def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
-    """Return the decisions of the outcomes and receipts in these files."""
     rows = database.execute(_DECISIONS_OF_FILES, {"numbers": _json_list(numbers)})
     return {decision for (decision,) in rows}
 
 
 def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
-    """Return the decisions of these outcomes."""
     query = "select decision from outcome where id = ?"
-    rows = (database.execute(query, [bind(name)]) for name in outcomes)
+    rows = (database.execute(query, [bind(outcome_id)]) for outcome_id in outcomes)
     return {decision for rows_of_outcome in rows for (decision,) in rows_of_outcome}
 
 
 def _find_outdated(database: sqlite3.Connection, decision: str) -> Iterator[_OutcomeChange]:
-    """Yield the outcomes of a decision that differ from their joined state."""
+    """Yield the outcomes of a decision whose indexed state is not their joined state."""
     (is_alone,) = database.execute(_IS_ALONE, [bind(decision)]).fetchone()
     if is_alone:
         return
@@ -477,20 +478,20 @@ def _find_outdated(database: sqlite3.Connection, decision: str) -> Iterator[_Out
     # Two files of one id get the same outcome.
     outcomes_by_id = {member.id: member for member in members}
     retracted_ids = {
-        name for name in outcomes_by_id if database.execute(_IS_RETRACTED, [bind(name)]).fetchone()
+        key for key in outcomes_by_id if database.execute(_IS_RETRACTED, [bind(key)]).fetchone()
     }
-    valid_outcomes = [o for name, o in outcomes_by_id.items() if name not in retracted_ids]
+    valid_outcomes = [o for key, o in outcomes_by_id.items() if key not in retracted_ids]
     completions = {c.outcome.id: c for c in complete_outcomes(valid_outcomes, receipts)}
-    for path, blob, value, shown_value, counts in rows:
+    for path, blob, value, index_value, counts in rows:
         record = _decode_outcome(value)
         if record is None:
             continue
         if record.id in retracted_ids:  # it joins nothing and does not count
-            if counts or record != _decode_outcome(shown_value):
+            if counts or record != _decode_outcome(index_value):
                 yield _OutcomeChange(path, blob, record, None, counts=False)
             continue
         completion = completions[record.id]
-        if completion.outcome != _decode_outcome(shown_value) or completion.counts != bool(counts):
+        if completion.outcome != _decode_outcome(index_value) or completion.counts != bool(counts):
             own_value = value if completion.outcome != record else None
             yield _OutcomeChange(path, blob, completion.outcome, own_value, completion.counts)
 

@@ -1,4 +1,4 @@
-"""Query skills, on any shelf and in any layer, and the outcomes behind them."""
+"""Query skills on any shelf and in any layer, and the outcomes from which they were made."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -16,7 +16,10 @@ _CANDIDATE_ROWS = "select id, kind, tokens, domain, status, roles, stages, blob,
 
 
 class SkillRow(NamedTuple):
-    """The columns of a skill that a recommendation reads; roles and stages are lines."""
+    """The columns of a skill that a recommendation reads.
+
+    `roles` and `stages` are texts with one name on each line.
+    """
 
     name: str
     kind: str
@@ -40,7 +43,7 @@ class SkillStatusRow(NamedTuple):
 
 
 class Skills(Folder[Skill]):
-    """The skills in skills/ by name; the queries also cover proposed/ and archive/.
+    """The skills in skills/ by name. The queries also cover proposed/ and archive/.
 
     A skill in force is in skills/, or in another layer under a name that skills/ lacks.
     """
@@ -53,23 +56,26 @@ class Skills(Folder[Skill]):
     # ── on the shelves ───────────────────────────────────────────────────────────────
 
     def find(self, name: str) -> Skill | None:
-        """Return the skill of this name, in any folder."""
+        """Return the skill of this name on any shelf, or None."""
         shelves = (self, self.proposed, self.archived)
         return next((skill for shelf in shelves if (skill := shelf.get(name))), None)
 
     def live(self, names: Collection[str]) -> dict[str, Skill]:
-        """Return the skills that are not in the archive."""
+        """Return the skills with these names that are not in the archive."""
         return {**self.get_many(names), **self.proposed.get_many(names)}
 
     def names(self, shelf: str, domain: str | None = None) -> list[str]:
-        """Return the names on a shelf; with `domain` ("" is no domain), only of that domain."""
+        """Return the names of the skills on a shelf.
+
+        With `domain`, return only the skills of that domain; "" means no domain.
+        """
         condition = "" if domain is None else " and coalesce(domain, '') = ?"
         values = [shelf] if domain is None else [shelf, domain]
         query = f"select id from skill where shelf = ?{condition} order by id"
         return self._reader.column(query, values)
 
     def names_on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
-        """Return the names that are on a shelf."""
+        """Return which of these names are on a shelf."""
         # `+shelf` makes SQLite search by name, because a shelf has more rows.
         query = "select id from skill where +shelf = ? and id in {}"
         return set(self._reader.column_matching(query, names, prefix=[shelf]))
@@ -77,7 +83,7 @@ class Skills(Folder[Skill]):
     def is_name_taken(self, name: str) -> bool:
         """Return True if a skill of this name exists, existed or has links.
 
-        A new skill would inherit the other skill's links and rejections.
+        A new skill would inherit the links and rejections of the other skill.
         """
         query = """select exists (select 1 from file where ref_kind = 'skill' and ref_id = ?)
             or exists (select 1 from link where target_kind = 'skill' and target_id = ?)
@@ -86,12 +92,12 @@ class Skills(Folder[Skill]):
         return name == LEARNED or bool(self._reader.value(query, [name] * 3))
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
-        """Return the status rows of the skills that exist, by name."""
+        """Return the status rows of the existing skills, ordered by name."""
         query = f"{_STATUS_ROWS} where n > 0 and id in {{}} order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
     def unarchived_rows(self, kind: str) -> list[SkillStatusRow]:
-        """Return the skills of a kind with a subject that are not archived, by name."""
+        """Return the unarchived skills of a kind that have a subject, ordered by name."""
         query = f"""{_STATUS_ROWS} where shelf in ('skills', 'proposed')
             and kind = ? and subject is not null order by id, shelf"""
         return list(map(SkillStatusRow._make, self._reader.rows(query, [kind])))
@@ -105,27 +111,28 @@ class Skills(Folder[Skill]):
         return list(map(SkillStatusRow._make, self._reader.rows(query)))
 
     def by_subject(self, subject: str) -> list[SkillStatusRow]:
-        """Return the skills about a subject, on any shelf, by name."""
+        """Return the skills about a subject on any shelf, ordered by name."""
         query = f"{_STATUS_ROWS} where subject = ? and n > 0 order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows(query, [subject])))
 
     def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
-        """Return the skills on a shelf that expire before a time, or are older without an expiry.
+        """Return the skills on a shelf that expire before `latest_end`.
 
-        The times are texts, as in the files.
+        Skills without an expiry count if they were created before `oldest_creation`. The times are
+        texts, as in the files.
         """
         query = """select id from skill where shelf = ? and status != 'pinned' and (expires < ?
             or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"""
         return self._reader.column(query, [shelf, latest_end, oldest_creation])
 
     def creation_times(self, names: Iterable[str]) -> dict[str, str]:
-        """Map each skill in skills/ or archive/ to the creation time in its file."""
+        """Return the creation time in the file of each skill in skills/ or archive/."""
         query = """select id, coalesce(created, '') from skill
             where shelf in ('archive', 'skills') and id in {} order by shelf"""
         return dict(self._reader.rows_matching(query, names))
 
     def read_body(self, name: str, blob: str) -> str:
-        """Return the body of a version of a skill; "" if it cannot be read."""
+        """Return the body of a version of a skill, or "" if it cannot be read."""
         try:
             data = self._reader.blobs([blob])[blob]
         except GitError:  # this repository lacks the version
@@ -141,19 +148,22 @@ class Skills(Folder[Skill]):
         return self._reader.column(query, [layer])
 
     def with_label(self, column: str, value: str) -> list[str]:
-        """Return the names of the skills in force with a role, a stage or a tag, sorted."""
+        """Return the names of the skills in force with this role, stage or tag, sorted."""
         query = (
             f"select id from skill where serves and {COLUMN_HAS_NAME.format(column)} order by id"
         )
         return self._reader.column(query, [value])
 
     def external_uses(self) -> dict[str, ExternalUse]:
-        """Return the counts that other tools made of the skills in force."""
+        """Return the uses that other tools counted for the skills in force."""
         query = "select id, counted, rate from skill where counted is not null and serves"
         return {name: ExternalUse(*counts) for name, *counts in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
-        """Return the skills in force by name: all, or those of a domain and of no domain."""
+        """Return the skills in force by name.
+
+        With `domain`, return only the skills of that domain or of no domain.
+        """
         condition = "" if domain is None else "and (domain is null or domain = ?)"
         query = f"{_CANDIDATE_ROWS} where serves {condition} order by id, n"
         rows = self._reader.rows(query, [] if domain is None else [domain])
@@ -165,7 +175,7 @@ class Skills(Folder[Skill]):
         return list(map(SkillRow._make, self._reader.rows_matching(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:
-        """Return the skills made from outcomes of these actions, through any links."""
+        """Return the skills that were made, directly or not, from outcomes of these actions."""
         query = """with recursive made (kind, id) as (
             select 'evaluation', id from outcome where domain = ? and action in {}
             union select l.target_kind, l.target_id
@@ -174,13 +184,13 @@ class Skills(Folder[Skill]):
         return set(self._reader.column_matching(query, actions, prefix=[domain]))
 
     def subjects(self, names: Iterable[str]) -> dict[str, str]:
-        """Map each skill in skills/ to the subject in its file, if there is one."""
+        """Return the subject in the file of each skill in skills/, if there is one."""
         query = """select id, subject from skill
             where +shelf = 'skills' and subject is not null and id in {}"""
         return dict(self._reader.rows_matching(query, names))
 
     def generated_without_subject(self, kind: str, sources: Iterable[Ref]) -> set[str]:
-        """Return the skills of a kind that were generated from these sources, without a subject."""
+        """Return the skills without a subject that were generated from these sources."""
         query = """select l.target_id from link l join skill s on s.id = l.target_id
             where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null
             and s.n > 0 and s.kind = ? and l.source_kind = ? and l.source_id in {}"""
@@ -189,13 +199,13 @@ class Skills(Folder[Skill]):
     # ── sources ───────────────────────────────────────────────────────────────────────
 
     def from_memory(self, name: str) -> bool:
-        """Return True if facts made a skill."""
+        """Return True if a skill was made from facts."""
         query = """select exists (select 1 from link
             where target_kind = 'skill' and target_id = ? and type = 'derived')"""
         return bool(self._reader.value(query, [name]))
 
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
-        """Map each skill to the outcomes behind it, through any links, oldest first."""
+        """Return the outcomes from which each skill was made, directly or not, oldest first."""
         ids_by_skill = self.outcome_ids_behind(names)
         all_ids = dict.fromkeys(key for ids in ids_by_skill.values() for key in ids)
         outcomes = Outcomes(self._reader).get_many(all_ids)
@@ -207,7 +217,7 @@ class Skills(Folder[Skill]):
         }
 
     def subjects_behind(self, names: Iterable[str]) -> dict[str, set[Subject]]:
-        """Map each skill to the subjects of the outcomes behind it."""
+        """Return the subjects of the outcomes from which each skill was made."""
         ids_by_skill = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
         ids = dict.fromkeys(key for outcome_ids in ids_by_skill.values() for key in outcome_ids)
@@ -219,7 +229,7 @@ class Skills(Folder[Skill]):
         }
 
     def outcome_ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """Map each skill to the ids of the outcomes behind it."""
+        """Return the ids of the outcomes from which each skill was made, directly or not."""
         roots = [Ref("skill", name) for name in names]
         sources: dict[Ref, list[Ref]] = {}
         level = dict.fromkeys(roots)
@@ -238,7 +248,6 @@ class Skills(Folder[Skill]):
 
 
 def _find_reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
-    """Return all sources of a record, direct and indirect."""
     reached_refs: set[Ref] = set()
     open_refs = [start]
     while open_refs:

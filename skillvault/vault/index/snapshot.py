@@ -1,6 +1,7 @@
 """Query a vault by topic: one commit (`Snapshot`), or the index with staged files (`Staging`).
 
-An unreadable file becomes a Problem, and the other records are still read.
+A topic is a group of queries in its own module, such as `skills` or `uses`. An unreadable file
+becomes a Problem, and the other records are still read.
 """
 
 import sqlite3
@@ -48,7 +49,7 @@ class Due(Topic):
         return self._reader.column(query, [step])
 
     def lengths(self) -> dict[str, int]:
-        """Map each queue to the number of its keys; empty queues are left out."""
+        """Return the number of keys in each queue that is not empty."""
         return dict(self._reader.rows("select step, count(*) from due group by step"))
 
     def mark_everything(self) -> None:
@@ -56,13 +57,13 @@ class Due(Topic):
         self._reader.change(lambda _, queues: queues.mark_everything())
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
-        """Remove keys from the queue of a step; a change makes them due again."""
+        """Remove keys from the queue of a step. A later change makes them due again."""
         if rows := [(step, key) for key in keys]:
             self._reader.change_many("delete from due where step = ? and key = ?", rows)
 
 
 class Files(Topic, Mapping[str, str]):
-    """The blob id of every file by path."""
+    """The files of the vault, with the blob id of each path."""
 
     def __getitem__(self, path: str) -> str:
         blob = self._reader.value("select blob from file where path = ?", [path])
@@ -77,7 +78,7 @@ class Files(Topic, Mapping[str, str]):
         return int(self._reader.value("select count(*) from file"))
 
     def items(self) -> ItemsView[str, str]:
-        """Return (path, blob id) of every file, read at once."""
+        """Return (path, blob id) for each file. All are read at once."""
         return dict(self._reader.rows("select path, blob from file order by path")).items()
 
     def read(self, paths: Iterable[str]) -> dict[str, bytes]:
@@ -85,7 +86,7 @@ class Files(Topic, Mapping[str, str]):
         return self._reader.read_bytes(paths)
 
     def existing(self, paths: Iterable[str]) -> set[str]:
-        """Return the paths that exist."""
+        """Return which of these paths exist."""
         return set(self._reader.column_matching("select path from file where path in {}", paths))
 
     def below(self, folder: str) -> list[str]:
@@ -95,10 +96,10 @@ class Files(Topic, Mapping[str, str]):
 
 
 class EvidenceScan(Struct, frozen=True):
-    """The files of the last search for evidence: blobs of rules by path, code versions by path.
+    """The state of the files when rules were last searched for evidence.
 
-    `tail` identifies the uncommitted rules of the work tree, `settings` the policy. `at` is a unix
-    time.
+    `blobs` has the blobs of the files of rules, `code` the version of each code base. `tail`
+    identifies the uncommitted rules of the work tree, `settings` the policy. `at` is a unix time.
     """
 
     at: float
@@ -109,11 +110,11 @@ class EvidenceScan(Struct, frozen=True):
 
 
 class Captures(Topic):
-    """The last scan for evidence."""
+    """The last scan for evidence; see `EvidenceScan`."""
 
     @property
     def last_scan(self) -> EvidenceScan | None:
-        """The last scan; None before the first one."""
+        """The last scan, or None before the first one."""
         query = "select name, value from state where name = 'capture'"
         decode = msgspec.msgpack.Decoder(EvidenceScan).decode
         return self._reader.source.decode_values(query, decode).get("capture")
@@ -168,7 +169,7 @@ class Topics:
 
     @property
     def commit(self) -> str | None:
-        """The commit of the index; None on a branch without commits."""
+        """The commit of the index, or None on a branch without commits."""
         return self._source.commit
 
     @property
@@ -179,20 +180,20 @@ class Topics:
         return sorted({*self._reader.column(query), *self.policy.domains})
 
     def check_domain(self, name: str | None) -> None:
-        """Raise UsageError for a domain that the vault does not have; None is any domain."""
+        """Raise UsageError for a domain that the vault does not have. None is any domain."""
         if name is not None and name not in self.domains:
-            names = ", ".join(self.domains) or "none yet"
-            raise UsageError(f"--domain {name}: no such domain; there are: {names}")
+            domain_names = ", ".join(self.domains) or "none yet"
+            raise UsageError(f"--domain {name}: no such domain; there are: {domain_names}")
 
     @property
     def only_domain(self) -> str | None:
-        """The domain of a vault with exactly one domain, which is the default; else None."""
+        """The domain of a vault with exactly one domain, or None in any other vault."""
         domains = self.domains
         return domains[0] if len(domains) == 1 else None
 
     @property
     def policy(self) -> Policy:
-        """The policy in vault.yaml; BadInputError names its bad key."""
+        """The policy in vault.yaml. Raises BadInputError with the name of a bad key."""
         blob = self.files.get(layout.VAULT_FILE)
         if self._policy is None or self._policy[0] != blob:
             policy = self._source.policy(blob) if blob else None
@@ -212,7 +213,7 @@ class Topics:
     ) -> list[Hit]:
         """Return the facts, skills and evaluations that match a text best.
 
-        The records are trusted; with `untrusted`, only untrusted records are searched.
+        Only trusted records are searched, or with `untrusted` only untrusted records.
         """
         filters = Filters(kinds, domains)
         if not untrusted:
@@ -227,11 +228,11 @@ class Topics:
 
 
 class Snapshot(Topics):
-    """The vault of one commit; later changes do not affect it."""
+    """The vault at one commit. Later changes do not affect it."""
 
 
 class Staging(Topics):
-    """The vault with its staged files, in their present state; a run works on it.
+    """The vault with its staged files, on which a run works.
 
     Derived data (queues, uses, other layers) is written here, too.
     """
@@ -244,7 +245,7 @@ class Staging(Topics):
         self._by_blob: dict[str, bytes] = {}
 
     def stage(self, files: Mapping[str, bytes | None]) -> None:
-        """Stage files: new bytes by path, None for a removed file."""
+        """Stage files, given as new bytes by path, or None for a removed file."""
         self.files_staged |= files
         self._by_blob |= {blob_id(data): data for data in files.values() if data is not None}
         parsed_files = {
@@ -258,14 +259,13 @@ class Staging(Topics):
         self.files_staged, self._by_blob = {}, {}
 
     def _bytes(self, blobs: Iterable[str]) -> Mapping[str, bytes]:
-        """Return the bytes of committed or staged blobs."""
         ids = list(blobs)
         contents = {blob: self._by_blob[blob] for blob in ids if blob in self._by_blob}
         return {**self._committed([blob for blob in ids if blob not in contents]), **contents}
 
 
 def evidence_of(view: Topics, ref: Ref) -> SkillEvidence | None:
-    """Return the evidence file of a skill; None if there is none or it cannot be read."""
+    """Return the evidence file of a skill, or None if it is missing or unreadable."""
     path = view.records.path_of(ref)
     file = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
     content = view.files.read([file]).get(file)

@@ -1,4 +1,4 @@
-"""Query and store what was counted of the outcomes of an action or a subject.
+"""Query and store counts of the outcomes of an action or a subject.
 
 A subject is an action on a target. A mark is a text that outcomes may share, such as an error. An
 account counts outcomes and their marks up to a position. `learning.account` interprets the texts.
@@ -31,7 +31,7 @@ _ACCOUNT = "scope = ? and domain = ? and action = ? and trust = ? and target is 
 
 
 class AccountKey(NamedTuple):
-    """The key of an account: outcomes of one trust on an action, or on one of its targets."""
+    """The key of an account: the outcomes of one trust for an action, or for one of its targets."""
 
     scope: Scope
     domain: str
@@ -41,9 +41,9 @@ class AccountKey(NamedTuple):
 
 
 class ActionKeys(NamedTuple):
-    """The keys of the texts of an action, with the numbers of its tries and of its rules.
+    """The keys of the texts of an action, with the numbers of its tries and its rules.
 
-    `first` is one of its outcomes.
+    `first` is the id of one of its outcomes.
     """
 
     action: str
@@ -57,7 +57,7 @@ class Subjects(Topic):
     """The counted outcomes of each subject and each action."""
 
     def history(self, outcome_id: str, scope: Scope = "subject") -> list[IndexedOutcome]:
-        """Return the outcomes with the same subject (or action) and trust, oldest first.
+        """Return the outcomes with the same subject or action and trust, oldest first.
 
         The list is empty if the outcome no longer exists.
         """
@@ -70,7 +70,7 @@ class Subjects(Topic):
     def accounts(
         self, outcomes: Iterable[str], scope: Scope
     ) -> dict[AccountKey, list[IndexedOutcome]]:
-        """Map each account to its outcomes among these."""
+        """Return the accounts of these outcomes, each with those outcomes that it counts."""
         query = f"""select o.domain, o.action, o.trust,
             {"o.target" if scope == "subject" else "null"}, o.at, o.id, {HAS_EVALUATION}, m.marks
             from outcome o left join mark m on m.outcome = o.id where o.id in {{}}"""
@@ -86,7 +86,7 @@ class Subjects(Topic):
         return Position()
 
     def mark_counts(self, account: AccountKey, marks: Collection[str]) -> dict[str, int]:
-        """Map each mark to the number of counted outcomes that have it."""
+        """Return the number of counted outcomes with each mark."""
         query = f"""select m.mark, m.count from account_mark m
             where m.account = (select n from account where {_ACCOUNT}) and m.mark in {{}}"""
         return dict(self._reader.rows_matching(query, marks, prefix=account))
@@ -109,7 +109,7 @@ class Subjects(Topic):
         return list({row[1]: _parse_row(row) for row in reversed(rows)}.values())
 
     def action_keys(self, domain: str) -> list[ActionKeys]:
-        """Return the keys of a domain's actions, by name."""
+        """Return the keys of a domain's actions, ordered by action."""
         query = f"""select s.action, s.first, s.keys, s.tries, s.rules from said_key s
             where s.domain = ?
             and exists (select 1 from outcome o where o.id = s.first and {HAS_EVALUATION})
@@ -120,12 +120,12 @@ class Subjects(Topic):
         ]
 
     def rules(self, domain: str, action: str) -> tuple[str, bytes]:
-        """Return the stored (digest of the sources, rules) of an action; ("", b"") if missing."""
+        """Return (digest of the sources, rules) of an action, or ("", b"") if nothing is stored."""
         query = "select digest, rules from rule where domain = ? and action = ?"
         return next(iter(self._reader.rows(query, [domain, action])), ("", b""))
 
     def evaluated_subjects(self, domain: str, trust: str) -> list[Subject]:
-        """Return the subjects of a domain that have an evaluated outcome."""
+        """Return the subjects of a domain that have an evaluated outcome of this trust."""
         query = f"""select distinct o.domain, o.action, o.target
             from outcome o where o.domain = ? and o.trust = ? and {HAS_EVALUATION}"""
         return self._reader.rows(query, [domain, trust])
@@ -133,7 +133,7 @@ class Subjects(Topic):
     # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:
         """Store the marks of outcomes, by id."""
-        rows = [(name, _SEPARATOR.join(outcome_marks)) for name, outcome_marks in marks.items()]
+        rows = [(key, _SEPARATOR.join(outcome_marks)) for key, outcome_marks in marks.items()]
         self._reader.change_many("insert or replace into mark values (?, ?)", rows)
 
     def keep_position(
@@ -176,8 +176,8 @@ class Subjects(Topic):
 
 
 def _parse_row(row: Sequence[Any]) -> IndexedOutcome:
-    at, name, is_evaluated, marks = row
-    return IndexedOutcome(at, name, bool(is_evaluated), None if marks is None else _split(marks))
+    at, key, is_evaluated, marks = row
+    return IndexedOutcome(at, key, bool(is_evaluated), None if marks is None else _split(marks))
 
 
 def _split(marks: str) -> tuple[str, ...]:

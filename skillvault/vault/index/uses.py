@@ -1,7 +1,7 @@
-"""Query and store the uses of skills by decisions, and the sums over them.
+"""Query and store the uses of skills by decisions, and the sums over the uses.
 
-`learning.effect` interprets the rows. Only trusted outcomes count. A closed decision is one with an
-outcome that counts. Times are microseconds since 1970.
+`learning.effect` interprets the rows. Only trusted outcomes count. A decision is closed if one of
+its outcomes counts. Times are microseconds since 1970.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ _IS_SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
 
 
 class SkillUse(NamedTuple):
-    """A use of a skill by an outcome, or an offer of a skill without a use.
+    """A use of a skill by an outcome, or an offer of a skill that was not used.
 
     `learning.effect.detect` sets `match` and `confidence`. `offer` is "shown", "held" or "".
     """
@@ -41,7 +41,7 @@ class SkillUse(NamedTuple):
 
 
 class ExposureRow(msgspec.Struct, frozen=True, gc=False):  # there may be a million
-    """A use of a skill by a closed decision, with the group (action and target) of the decision."""
+    """A use of a skill by a closed decision, with the action and target of the decision."""
 
     outcome: str
     skill: str
@@ -80,7 +80,7 @@ class UseRow(NamedTuple):
 
 
 class SumsEnd(NamedTuple):
-    """The number of the decisions in a domain's sums, and the last decision by time."""
+    """The last decision, by time, in a domain's sums, and the number of decisions up to it."""
 
     decisions: int = 0
     at: int = -(2**63)
@@ -88,12 +88,12 @@ class SumsEnd(NamedTuple):
 
 
 class Uses(Topic):
-    """The uses of one vault."""
+    """The uses of skills in one vault."""
 
     # ── uses ─────────────────────────────────────────────────────────────────────────
 
     def exposures(self, domain: str, end: SumsEnd) -> list[ExposureRow]:
-        """Return the uses by a domain's closed decisions up to `end`, by time."""
+        """Return the uses by a domain's closed decisions up to `end`, oldest first."""
         query = f"""select u.outcome, u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence,
             u.offer from used u join outcome o on o.id = u.outcome
             where {_IS_SUMMED} and {_IS_CLOSED} order by o.at, o.id"""
@@ -101,24 +101,24 @@ class Uses(Topic):
         return [ExposureRow(*row) for row in rows]
 
     def totals(self, domain: str, end: SumsEnd) -> dict[str, tuple[int, int]]:
-        """Map each group of a domain to its (closed decisions, successes) up to `end`."""
+        """Return (closed decisions, successes) for each group of a domain up to `end`."""
         query = f"""select {_GROUP}, count(*), sum(o.status = 'success')
             from outcome o where {_IS_SUMMED} and {_IS_CLOSED} group by o.action, o.target"""
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return {group: (count, successes) for group, count, successes in rows}
 
     def closed_since(self, domain: str | None, at: int) -> int:
-        """Return the number of decisions, of a domain or of all, that ended after a time."""
+        """Return the number of decisions in a domain, or in all, that ended after a time."""
         query = f"""select count(*) from outcome o where o.at > ?
             and (? is null or o.domain = ?) and o.status != 'neutral' and {_IS_CLOSED}"""
         return int(self._reader.value(query, [at, domain, domain]))
 
     def later_end(self, domain: str, end: SumsEnd, count: int) -> SumsEnd | None:
-        """Return the end that is `count` closed decisions later; None if there are fewer."""
+        """Return the end that is `count` closed decisions later, or None if there are fewer."""
         query = f"""select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral'
             and (o.at, o.id) > (?, ?) and {_IS_CLOSED} order by o.at, o.id limit 1 offset ?"""
         rows = self._reader.rows(query, [domain, end.at, end.id, count - 1])
-        return next((SumsEnd(end.decisions + count, at, name) for at, name in rows), None)
+        return next((SumsEnd(end.decisions + count, at, key) for at, key in rows), None)
 
     def decisions(self, domain: str, end: SumsEnd) -> list[DecisionRow]:
         """Return the closed decisions of a domain up to `end`."""
@@ -129,7 +129,7 @@ class Uses(Topic):
         return list(map(DecisionRow._make, rows))
 
     def by_skill(self, skills: Iterable[str], last_counted: str = "") -> list[UseRow]:
-        """Return the uses of these skills by closed decisions, after `last_counted`."""
+        """Return the uses of these skills by closed decisions after the outcome `last_counted`."""
         query = f"""select u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c)
             from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome)
             from used u join outcome o on o.id = u.outcome
@@ -143,16 +143,16 @@ class Uses(Topic):
         return set(self._reader.column_matching(query, commits))
 
     def closed_decisions(self, domain: str | None = None) -> list[tuple[str, int, Status]]:
-        """Return (outcome, time, status) of every closed decision, of a domain or of all.
+        """Return (outcome, time, status) for each closed decision in a domain, or in all.
 
-        They are sorted by time; neutral outcomes are left out.
+        The decisions are sorted by time, and neutral outcomes are left out.
         """
         query = f"""select o.id, o.at, o.status from outcome o where (? is null or o.domain = ?)
             and o.status != 'neutral' and {_IS_CLOSED} order by o.at, o.id"""
         return self._reader.rows(query, [domain, domain])
 
     def matches(self) -> list[tuple[str, str, str, str]]:
-        """Return (outcome, skill, match, offer) of every stored use."""
+        """Return (outcome, skill, match, offer) for each stored use."""
         query = "select outcome, skill, match, offer from used order by outcome, skill"
         return self._reader.rows(query)
 
@@ -165,17 +165,17 @@ class Uses(Topic):
     # ── versions ─────────────────────────────────────────────────────────────────────
 
     def version_starts(self, skills: Iterable[str]) -> dict[str, list[int]]:
-        """Map each skill to the times at which its text changed."""
+        """Return the times at which the text of each skill changed."""
         query = "select skill, at from begun where skill in {} order by skill, at"
         return group(self._reader.rows_matching(query, skills))
 
     def merges(self) -> dict[str, str]:
-        """Map merged skills in archive/, and former names, to the skill that replaces them."""
+        """Return the successors of merged skills in archive/, and of former names."""
         merges: dict[str, str] = dict(self._reader.rows(f"select {_MERGES} order by id"))
         return merges | History(self._reader).former_names()
 
     def merges_of(self, skills: Iterable[str]) -> dict[str, str]:
-        """Return the merges that concern these skills."""
+        """Return the part of `merges` that concerns these skills."""
         query = f"""with recursive near (id) as (select value from json_each(?)
             union select l.target_id from near join link l on l.source_id = near.id
             where l.source_kind = 'skill' and l.type = 'merged'
@@ -184,15 +184,15 @@ class Uses(Topic):
             select {_MERGES} and source_id in near order by id"""
         former_names = History(self._reader).former_names()
         present_names = {former_names.get(name, name) for name in skills}
-        names = msgspec.json.encode(sorted(present_names)).decode()
-        merges: dict[str, str] = dict(self._reader.rows(query, [names]))
+        skill_list = msgspec.json.encode(sorted(present_names)).decode()
+        merges: dict[str, str] = dict(self._reader.rows(query, [skill_list]))
         relatives = {*present_names, *merges, *merges.values()}
         return merges | {alias: name for alias, name in former_names.items() if name in relatives}
 
     # ── sums and evidence ────────────────────────────────────────────────────────────
 
     def sums(self, kind: type[_Value]) -> dict[str, _Value]:
-        """Map each domain to its sums."""
+        """Return the sums of each domain."""
         return self._decode_values("select key, value from sums order by key", kind)
 
     def sums_end(self, domain: str) -> SumsEnd:
@@ -201,22 +201,22 @@ class Uses(Topic):
         return next(map(SumsEnd._make, self._reader.rows(query, [domain])), SumsEnd())
 
     def evidence(self, kind: type[_Value]) -> dict[str, _Value]:
-        """Map each skill to its evidence."""
+        """Return the evidence of each skill."""
         return self._decode_values("select key, value from evidence order by key", kind)
 
     def evidence_of(self, skill: str, kind: type[_Value]) -> _Value | None:
-        """Return the evidence of one skill."""
+        """Return the evidence of a skill, or None."""
         evidence = self._decode_values("select key, value from evidence where key = ?", kind, skill)
         return evidence.get(skill)
 
     def last_counted(self, skill: str) -> str:
-        """Return the last outcome in a skill's evidence; "" to count all again."""
+        """Return the last outcome in a skill's evidence, or "" if all must be counted again."""
         query = "select last from evidence where key = ?"
         return str(self._reader.value(query, [skill]) or "")
 
     @property
     def state(self) -> str | None:
-        """A text that changes with the evidence."""
+        """A text that changes with the evidence, or None."""
         states = self._reader.column("select value from state where name = 'uses'")
         return next(iter(states), None)
 
@@ -245,15 +245,15 @@ class Uses(Topic):
         self._reader.change(lambda _, queues: queues.mark("rewritten", changes))
 
     def keep_sums(self, domain: str, value: object | None, end: SumsEnd) -> None:
-        """Store a domain's sums and their end; None deletes them."""
+        """Store a domain's sums and their end, or delete them if None."""
         self._store_value("sums", domain, value, *end)
 
     def keep_evidence(
         self, evidence: Sequence[tuple[str, object | None]], last_outcomes: Mapping[str, str]
     ) -> None:
-        """Store the evidence of skills; None deletes it.
+        """Store the evidence of skills, or delete it if None.
 
-        `last_outcomes` maps the counted skills to their last outcome; see `last_counted`.
+        `last_outcomes` has the last outcome of each counted skill; see `last_counted`.
         """
         for skill, value in evidence:
             last_outcome = last_outcomes.get(skill, self.last_counted(skill))

@@ -29,9 +29,9 @@ _UNSPACED_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
 
 
 def split_unspaced(text: str) -> str:
-    """Split the runs of scripts without spaces into pairs of characters.
+    """Split the runs of scripts without spaces into overlapping pairs of characters.
 
-    The pairs overlap, so a word within a run is found.
+    So a word within a run is found.
     """
     return text if text.isascii() else _UNSPACED_RUN.sub(_pairs, text)
 
@@ -42,7 +42,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 class Stems:
-    """A stemmer in a database in memory; the caller closes it."""
+    """A stemmer that uses a database in memory; the caller closes it."""
 
     def __init__(self) -> None:
         self._database = sqlite3.connect(":memory:")
@@ -56,7 +56,7 @@ class Stems:
         self._database.close()
 
     def counts(self, texts: Sequence[str]) -> list[tuple[str, str, int]]:
-        """Return (stem, field, count) for the texts of the fields, by stem."""
+        """Return (stem, field, count) for the texts of the fields, ordered by stem."""
         self._database.execute("delete from t")
         self._database.execute("insert into t values (?, ?, ?, ?, ?)", texts)
         return self._database.execute("select term, col, cnt from v order by term, col").fetchall()
@@ -143,7 +143,7 @@ _Best = list[tuple[int, str, float]]  # number, id, score of documents, best fir
 
 
 class Document(Struct, frozen=True):
-    """A searchable text. `id` is unique in the index; a text without a name is in `body`."""
+    """A text that can be found. `id` is unique; a text without a name is in `body`."""
 
     id: str
     kind: str
@@ -154,14 +154,17 @@ class Document(Struct, frozen=True):
 
 
 class Filters(Struct, frozen=True):
-    """The documents that a search may find; None is all. In `domains`, None is no domain."""
+    """The kinds and domains to which a search is limited. None means all of them.
+
+    In `domains`, a None means documents without a domain.
+    """
 
     kinds: tuple[str, ...] | None = None
     domains: tuple[str | None, ...] | None = None
 
 
 def document_of(record: Skill | Fact | Evaluation) -> Document:
-    """Convert a record to a document under its address (`skill:<name>`, `fact:<id>`)."""
+    """Convert a record to a document with the id `skill:…`, `fact:…` or `evaluation:…`."""
     if isinstance(record, Fact):
         return Document(f"fact:{record.id}", "fact", body=record.text, domain=record.domain)
     if isinstance(record, Evaluation):
@@ -172,8 +175,8 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
     if record.origin in PROGRAM_ORIGINS:
         # The kind is no subject. The words of outcomes follow the first sentence of a description.
         name = name.removeprefix(f"{record.kind}-")
-        description, _, quotations = description.partition(". ")
-        body = f"{quotations}\n\n{body}"
+        description, _, further_sentences = description.partition(". ")
+        body = f"{further_sentences}\n\n{body}"
     return Document(
         id=f"skill:{record.name}",
         kind="skill",
@@ -185,9 +188,9 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
 
 
 class Hit(Struct, frozen=True):
-    """A document that matches a query; hits are ordered by `score`.
+    """A document that matches a query.
 
-    `evidence`, 0..1, grows with the bits that point at the document.
+    `evidence`, 0..1, grows with the bits that the words of the query have in the document.
     """
 
     id: str
@@ -196,16 +199,20 @@ class Hit(Struct, frozen=True):
 
 
 class Hits(Struct, frozen=True):
-    """The documents found by words, best first, and the input of a `Near` (`meant`, `texts`)."""
+    """The documents that contain words of the query, best first.
+
+    `weights` (of the query's words) and `texts` are the arguments for a `Near`, which ranks by
+    meaning.
+    """
 
     limit: int
     hits: Sequence[Hit]
-    meant: Terms
+    weights: Terms
     texts: Sequence[Sequence[str]]
 
     def rank(self, nearness: Near | None) -> list[Hit]:
-        """Return the hits ordered by words, and also by meaning with `nearness`."""
-        hits = self.hits if nearness is None else self._rerank(nearness(self.meant, self.texts))
+        """Return the hits ordered by words, or by words and meaning if there is a `nearness`."""
+        hits = self.hits if nearness is None else self._rerank(nearness(self.weights, self.texts))
         return list(hits[: self.limit])
 
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
@@ -244,17 +251,17 @@ def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -
 
 
 def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
-    """Set the text of tasks of documents, by id, in the caller's transaction.
+    """Replace the tasks of documents, one text for each id, in the caller's transaction.
 
     The documents may be added later; "" removes the tasks.
     """
     _change_stamp(database)
-    for name, task in tasks.items():
-        database.execute("delete from ranked_task where id = ?", (name,))
+    for key, task in tasks.items():
+        database.execute("delete from ranked_task where id = ?", (key,))
         if task:
-            database.execute("insert into ranked_task values (?, ?)", (name, task))
+            database.execute("insert into ranked_task values (?, ?)", (key, task))
         text = split_unspaced(task)
-        number = database.execute("select number from ranked where id = ?", (name,)).fetchone()
+        number = database.execute("select number from ranked where id = ?", (key,)).fetchone()
         if number:
             sql = "update ranked set task = ? where number = ?"
             database.execute(sql, (_word_worth("task", text), *number))
@@ -262,7 +269,7 @@ def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
 
 
 def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
-    """Return the columns of a document: id, kind, domain, worths of its fields, its texts."""
+    """Return the values of a document: id, kind, domain, worths of words by field, and texts."""
     name = document.name
     if not (name or document.description):  # the names in the body stand for it
         name = " ".join(filter(_is_name, _WORD.findall(document.body)))
@@ -287,19 +294,19 @@ def check_text_index(database: sqlite3.Connection) -> None:
 def remove_documents(database: sqlite3.Connection, ids: Iterable[str]) -> None:
     """Remove documents in the caller's transaction; unknown ids are ignored."""
     _change_stamp(database)
-    for name in ids:
-        _remove(database, name)
+    for document_id in ids:
+        _remove(database, document_id)
 
 
-def _remove(database: sqlite3.Connection, name: str) -> None:
-    number = database.execute("select number from ranked where id = ?", (name,)).fetchone()
+def _remove(database: sqlite3.Connection, document_id: str) -> None:
+    number = database.execute("select number from ranked where id = ?", (document_id,)).fetchone()
     if number:
         database.execute("delete from ranked_text where rowid = ?", number)
         database.execute("delete from ranked where number = ?", number)
 
 
 def _change_stamp(database: sqlite3.Connection) -> None:
-    """Change the stamp of the index; a rollback restores the old one."""
+    """Give the index a new stamp, which a rollback undoes."""
     database.execute("update ranked_stamp set stamp = randomblob(16)")
 
 
@@ -313,10 +320,10 @@ def search_texts(
 ) -> list[Hit]:
     """Return the documents that match a query, best first, ties by id.
 
-    The score, 0..1, is the share of the query's weight that a document has. With `nearness`, the
-    documents found by words are also ranked by meaning.
+    The score, 0..1, is the share of the query's weight that a document has. With `nearness`,
+    documents that contain words of the query are also ranked by meaning.
     """
-    return find(database, query, limit, filters, texts=nearness is not None).rank(nearness)
+    return find(database, query, limit, filters, by_meaning=nearness is not None).rank(nearness)
 
 
 def find(
@@ -325,9 +332,9 @@ def find(
     limit: int,
     filters: Filters | None = None,
     *,
-    texts: bool = False,
+    by_meaning: bool = False,
 ) -> Hits:
-    """Find documents by words; with `texts`, the result has the input of a `Near`."""
+    """Find documents that contain words of a query; prepare `Hits.rank` if `by_meaning`."""
     index = _Index(database, filters or Filters())
     if not index.ids:
         return Hits(limit, [], {}, [])
@@ -335,12 +342,14 @@ def find(
         words = [*_words(query)[:_MAX_WORDS], *english.translate(query[:_MAX_CHARACTERS])]
         asked_terms, forms = _query_terms(stems, words)
         terms = index.weigh({**forms, **asked_terms})
-        best_hits = index.best(index.scores(terms), max(limit, _MAX_COMPARED) if texts else limit)
-        query_words = _weigh_words(index, stems, query) if texts else {}
-        specific_terms = _weights(stems, list(filter(_is_specific, words)))
+        best_hits = index.best(
+            index.scores(terms), max(limit, _MAX_COMPARED) if by_meaning else limit
+        )
+        query_words = _weigh_words(index, stems, query) if by_meaning else {}
+        subject_terms = _weights(stems, list(filter(_is_specific, words)))
     coverage = index.coverage(asked_terms)
     numbers = [number for number, *_ in best_hits]
-    evidence = index.evidence(specific_terms, numbers)
+    evidence = index.evidence(subject_terms, numbers)
     descriptions = index.descriptions(numbers[:_PHRASE_HITS])
     evidence[:_PHRASE_HITS] = map(
         sum, zip(evidence, _phrase_bits(query, descriptions), strict=False)
@@ -349,7 +358,7 @@ def find(
         Hit(name, score * coverage, bits / (bits + _HALF_EVIDENCE_BITS))
         for (_, name, score), bits in zip(best_hits, evidence, strict=True)
     ]
-    summaries = [_words(index.summary(number)) for number, *_ in best_hits] if texts else []
+    summaries = [_words(index.summary(number)) for number, *_ in best_hits] if by_meaning else []
     return Hits(limit, hits, query_words, summaries)
 
 
@@ -358,21 +367,21 @@ def _is_name(word: str) -> bool:
 
 
 def _word_worth(field: str, text: str) -> float:
-    """Return the worth of a word in a field; in a long field a word is worth less."""
+    """Return the worth of a word in a field. In a long field a word is worth less."""
     return WEIGHTS[field] / (1 + _LENGTH_INFLUENCE * (len(text.split()) / PIVOTS[field] - 1))
 
 
 def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
     """Return the evidence of the phrases that a query shares with each description.
 
-    A phrase has at least two words that are common neither in English nor in requests.
+    At least two words of a phrase must be unusual in English and in requests.
     """
     words = _WORD.findall(query.lower())[:_MAX_WORDS]
-    is_content = [word not in _COMMON_WORDS for word in words]
+    is_unusual = [word not in _COMMON_WORDS for word in words]
     phrases = {
         start: f" {' '.join(words[start : start + _PHRASE_WORDS])} "
         for start in range(len(words) - _PHRASE_WORDS + 1)
-        if sum(is_content[start : start + _PHRASE_WORDS]) > 1
+        if sum(is_unusual[start : start + _PHRASE_WORDS]) > 1
     }
     bits: list[float] = []
     for description in descriptions if phrases else ():
@@ -387,7 +396,7 @@ def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
 
 
 def _query_terms(stems: Stems, words: Sequence[str]) -> tuple[Terms, Terms]:
-    """Return (terms of the words of a query, terms of other forms of its irregular words)."""
+    """Return the terms of the words, and the terms of other forms of irregular words."""
     forms = sorted({form for word in words for form in english.other_forms(word)})
     form_weights = _weights(stems, forms)
     return _weights(stems, words), {
@@ -396,13 +405,13 @@ def _query_terms(stems: Stems, words: Sequence[str]) -> tuple[Terms, Terms]:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text without function words."""
+    """Return the words of a text, except function words such as "the"."""
     words = _WORD.findall(split_unspaced(text).lower())
     return [word for word in words if word not in english.FUNCTION_WORDS]
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
-    """Return the weight of each stem in the words; a repeated word counts less."""
+    """Return the weight of each stem in the words. Each repetition adds less."""
     specific_text = " ".join(filterfalse(_is_general, words))
     general_text = " ".join(filter(_is_general, words))
     weights: defaultdict[str, float] = defaultdict(float)
@@ -413,7 +422,7 @@ def _weights(stems: Stems, words: Sequence[str]) -> Terms:
 
 
 def _is_specific(word: str) -> bool:
-    """Return True for a word that may point at a subject."""
+    """Return True for a word that may name a subject."""
     return word not in english.WORK_WORDS and not _is_general(word)
 
 
@@ -426,7 +435,6 @@ def _is_general(word: str) -> bool:
 
 
 def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
-    """Return the weights of the weightiest words of a query."""
     weights = {}
     for word in dict.fromkeys(_words(query)[:_MAX_WORDS]):
         terms = _weights(stems, [word])
@@ -441,7 +449,7 @@ def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
 
 
 class _SharedState(NamedTuple):
-    """The data that searches with the same filters share until the index changes."""
+    """The values that searches with the same filters share until the index changes."""
 
     total: int
     ids: dict[int, str]  # of the documents that may be found, by number
@@ -470,7 +478,7 @@ def _load_state(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -
 
 
 class _Index:
-    """The tables of one search; each value is read once."""
+    """The index as one search sees it. Each value is read once."""
 
     def __init__(self, database: sqlite3.Connection, filters: Filters) -> None:
         self._database = database
@@ -487,29 +495,29 @@ class _Index:
         self._words_left = max(_MIN_READ_WORDS, round(_READ_WORDS * self._total))
 
     def summary(self, number: int) -> str:
-        """Return the name and description of a document, or its name and body."""
+        """Return the name of a document, with its description or else its body."""
         sql = "select name, description, body from ranked_text where rowid = ?"
         name, description, body = self._database.execute(sql, (number,)).fetchone()
         return f"{name} {description or body}"
 
     def descriptions(self, numbers: Sequence[int]) -> list[str]:
-        """Return the descriptions of documents, without the clauses that say when not to use."""
+        """Return the descriptions, without the clauses that say when not to use a skill."""
         placeholders = ", ".join("?" * len(numbers))
         sql = f"select rowid, description from ranked_text where rowid in ({placeholders})"  # noqa: S608
         texts = dict(self._database.execute(sql, numbers).fetchall())
         return [texts[number] for number in numbers]
 
     def unused_weight(self, terms: Terms) -> float:
-        """Return the weight of terms as if no document had them."""
+        """Return the weight that the terms would have if no document contained them."""
         return sum(weight * self._bits(term, 0) for term, weight in terms.items())
 
     def weigh(self, terms: Terms) -> Terms:
-        """Return the terms that occur, each weighted by its information."""
+        """Return the terms that occur in documents, each weighted by its information."""
         counts = self._counts(terms)
         return {term: terms[term] * self._bits(term, count) for term, (count, _) in counts.items()}
 
     def coverage(self, terms: Terms) -> float:
-        """Return the share of the terms' weight that any document has, 0..1."""
+        """Return the share, 0..1, of the terms' weight that occurs in any document."""
         missing_weight = self.unused_weight(
             {term: terms[term] for term in terms.keys() - self._counts(terms).keys()}
         )
@@ -517,7 +525,7 @@ class _Index:
         return known_weight / (known_weight + missing_weight) if known_weight else 0.0
 
     def _bits(self, term: str, count: int) -> float:
-        """Return a term's information: -log2 of the share of documents that have it.
+        """Return a term's information: -log2 of the share of documents that contain the term.
 
         Documents of general English are included, because a vault may have only a few.
         """
@@ -526,7 +534,7 @@ class _Index:
         return _BASE_BITS - math.log2((count + documents) / total)
 
     def scores(self, terms: Terms) -> dict[int, float]:
-        """Map each number to the share of the terms' weight that the document carries, 0..1."""
+        """Return the score of each document: the share, 0..1, of the terms' weight in it."""
         total_weight = sum(terms.values()) * (_SATURATION + 1)
         scores: defaultdict[int, float] = defaultdict(float)
         for term in self._select_terms(terms):
@@ -536,7 +544,7 @@ class _Index:
         return scores
 
     def evidence(self, terms: Iterable[str], numbers: Sequence[int]) -> list[float]:
-        """Return the bits by which rare words of the query point at each of these documents.
+        """Return for each document the bits that rare words of the query have in it.
 
         A word counts twice in the name, once in description and tasks, and less in the body alone.
         It counts against a document that excludes it. A single ordinary word, at most half of the
@@ -563,13 +571,12 @@ class _Index:
         return matches == 1 and terms > 1 and not has_description
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
-        """Return the highest scores, ties by id."""
+        """Return the documents with the highest scores, ties by id."""
         lowest = min(nlargest(limit, scores.values()), default=math.inf)
         hits = [(n, self.ids[n], score) for n, score in scores.items() if score >= lowest]
         return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
-        """Map each term to (number of documents, number of occurrences)."""
         unread_terms = [term for term in terms if term not in self._counted]
         placeholders = ", ".join("?" * len(unread_terms))
         sql = f"select term, doc, cnt from ranked_terms where term in ({placeholders})"  # noqa: S608
@@ -578,7 +585,7 @@ class _Index:
         return {term: self._counted[term] for term in terms if term in self._counted}
 
     def _select_terms(self, terms: Iterable[str]) -> list[str]:
-        """Return the terms, the rarest first, that are rare enough to be read."""
+        """Return the terms that are rare enough to be read, the rarest first."""
         word_counts = {term: count for term, (_, count) in self._counts(terms).items()}
         read_terms: list[str] = []
         for term in sorted(word_counts, key=lambda term: (word_counts[term], term)):
@@ -593,7 +600,7 @@ class _Index:
         return read_terms
 
     def _read_term(self, term: str) -> tuple[dict[int, float], dict[int, float]]:
-        """Return (saturated weight of a term, evidence of a term) by number of the document."""
+        """Return the saturated weight and the evidence of a term in each document."""
         counts: dict[int, float] = {}
         evidence: dict[int, float] = {}
         excluding_numbers: set[int] = set()

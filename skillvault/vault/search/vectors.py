@@ -1,4 +1,4 @@
-"""Compute the nearness of texts in meaning with word vectors, for the extra `semantic`.
+"""Compute how near texts are in meaning, with word vectors, for the extra `semantic`.
 
 The model comes with its package and is loaded on the first call. Nothing is fetched or stored.
 """
@@ -18,11 +18,11 @@ _MIN_SIMILARITY = 0.3  # words that are less similar are unrelated
 
 
 def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
-    """Return the nearness of each text to the query, 0..1; 1 for the nearest.
+    """Return the nearness of each text to the query, 0..1, with 1 for the nearest text.
 
     `query` has the weight of each word; a text is a list of words. The nearness is the mean of two
-    shares: the match of the query's words with their nearest words of the text, and the similarity
-    of the whole texts.
+    shares: the similarity of each word of the query to its nearest word in the text, and the
+    similarity of the query to the text as a whole.
     """
     words = list(dict.fromkeys(word for text in texts for word in text))
     if not (query and words):
@@ -37,7 +37,7 @@ def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]])
 
 
 def _score_matches(similarities: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
-    """Return for each text the weighted similarity of the query's words to their nearest words."""
+    """Return for each text how similar its nearest words are to the words of the query."""
     related_similarities = np.where(similarities > _MIN_SIMILARITY, similarities, 0.0)
     best_matches = [related_similarities[:, row].max(axis=1, initial=0.0) for row in rows]
     scores: Floats = np.stack(best_matches) @ np.array(weights)
@@ -47,9 +47,10 @@ def _score_matches(similarities: Floats, rows: list[list[int]], weights: list[fl
 def _score_similarity(
     query_rows: Floats, text_rows: Floats, rows: list[list[int]], weights: list[float]
 ) -> Floats:
-    """Return for each text the cosine between its sum of words, weighted by rarity, and the query.
+    """Return the cosine between the query and the weighted sum of each text's words.
 
-    The mean of all texts is subtracted, so that words of all texts do not count.
+    Rare words weigh more. The mean of all texts is subtracted, so that words of all texts do not
+    count.
     """
     counts = np.bincount([word for row in rows for word in row], minlength=len(text_rows))
     rarity = np.log(1 + len(rows) / (counts + 0.5))
@@ -71,11 +72,11 @@ def _unit(vectors: Floats) -> Floats:
 
 
 def _vectors(words: list[str]) -> Floats:
-    """Return one row of length 1 for each word: the mean of its pieces."""
+    """Return a vector of length 1 for each word, the mean of the vectors of its tokens."""
     model = _model()
-    pieces = model.tokenizer.encode_batch(words, add_special_tokens=False)
+    tokens = model.tokenizer.encode_batch(words, add_special_tokens=False)
     zeros = np.zeros(model.embedding.shape[1])
-    means = [model.embedding[piece.ids].mean(axis=0) if piece.ids else zeros for piece in pieces]
+    means = [model.embedding[word.ids].mean(axis=0) if word.ids else zeros for word in tokens]
     return _unit(np.stack(means).astype(np.float64))
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.lint import Secrets, lint_files
+from skillvault.learning.naming import rule_digest
 from skillvault.learning.promote.versions import Succession
 from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.decision_outcomes import scope_of
@@ -23,8 +24,9 @@ from skillvault.model.text.text import join_items, pluralize, rule_key, shorten,
 STEP = "propose"
 DOCUMENT = "document "  # before the path of a document, in place of a session
 CONFIRMED = 3  # sessions in which a person stated a rule, from which on it is reviewed first
-_SUBJECT, _ID, _ABOUT = 50, 48, 300  # characters
+_SUBJECT, _ID, _ABOUT = 50, 40, 300  # characters
 PASSAGE, _DIGITS = "passage-", 12  # the name of a passage: this, and so many hex digits
+_ID_DIGITS = 6  # at the end of an id
 _NEGATION = regex(
     r"\b(?:never|not|no|don'?t|avoid|instead of|rather than|nie|niemals|nicht|kein\w*|statt|nunca"
     r"|jamás|en vez de|en lugar de|jamais|pas|au lieu de)\b|不要|别|禁止|不用|而不是",
@@ -38,6 +40,7 @@ _COMMON = frozenset(
     "we use always here not no the a an in of for to with and or but instead only please do does"
     " any more it as this our everywhere repo repository project codebase".split()
 )
+_NAMELESS = _COMMON - {"use", "not", "no", "only", "instead"}  # words that no id needs
 # Keys of a correction that later statements may change.
 _LATER_KEYS = ("created_at", "session", "confirmed", "said_by", "about", "supersedes")
 _Terms = frozenset[str]
@@ -97,16 +100,19 @@ def proposals_of(
     """Yield the changes after which the corrections of a scope are those that persons stated.
 
     `statements` are all that count, `retracted` are of outcomes that count no longer. `corrections`
-    wait or were withdrawn; `rules` are approved. The order of arrival makes no difference.
+    wait or were withdrawn; `rules` are approved. The order of arrival makes no difference, but
+    for the words in the id of a rule that was stated with words in another order.
     """
-    stored = {correction.id: correction for correction in corrections}
+    stored = {rule_digest(correction.id): correction for correction in corrections}
     spoken = _read_spoken(statements, [rule for rule in rules if rule.state == "rule"])
     for rule in _rules_of(spoken):
-        if change := _update(stored.get(rule.correction.id), rule):
+        if change := _update(stored.get(rule_digest(rule.correction.id)), rule):
             yield change
     lost = {gone.key: gone.outcome for gone in retracted if gone.key not in spoken.groups}
-    for correction in stored.values():
-        if correction.session.startswith(DOCUMENT):
+    for correction in corrections:
+        if correction is not stored[rule_digest(correction.id)]:
+            yield _removal(correction)  # another clone stored it in words of another order
+        elif correction.session.startswith(DOCUMENT):
             continue
         key = key_of(correction.text)
         if correction.state == "proposed" and key in lost:
@@ -169,12 +175,13 @@ def _find_later_opposite(key: Key, spoken: _Statements) -> str:
 def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
     """Yield the rules that no approved one says, by the time at which they were first stated."""
     valid_rules = spoken.valid_rules
-    settled = {fact.id for fact in valid_rules}, {key_of(fact.text) for fact in valid_rules}
-    spent = {fact.id for fact in spoken.approved}
+    settled = {rule_digest(fact.id) for fact in valid_rules}
+    settled_keys = {key_of(fact.text) for fact in valid_rules}
+    spent = {rule_digest(fact.id) for fact in spoken.approved}
     for key, group in spoken.groups.items():
         first, latest = group[0], group[-1]
-        name = rule_id(first.scope, key)
-        if name in settled[0] or key in settled[1] or key in spoken.parts:
+        name = rule_id(first.scope, first.text)
+        if rule_digest(name) in settled or key in settled_keys or key in spoken.parts:
             continue
         older = [
             fact
@@ -182,9 +189,9 @@ def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
             if fact.order[0] <= latest.at and _excludes(first.text, fact.text)
         ]
         supersedes = max(older, key=attrgetter("order")).id if older else None
-        if name in spent:  # it was superseded, and is stated again
-            name = rule_id(first.scope, key, supersedes or "")
-            if name in spent:
+        if rule_digest(name) in spent:  # it was superseded, and is stated again
+            name = rule_id(first.scope, first.text, supersedes or "")
+            if rule_digest(name) in spent:
                 continue
         opposite = spoken.opposites[key]
         partial = [part for part in spoken.parts if includes(key, part) and not opposite]
@@ -205,12 +212,15 @@ def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
         yield _Rule(correction, tuple(confirming), opposite)
 
 
-def rule_id(scope: str, key: Key, supersedes: str = "") -> str:
-    """Return the id of a rule: its terms, and a digest that tells apart what reads alike."""
-    asked, forbidden = (" ".join(sorted(terms)) for terms in key)
-    digest = sha256(f"{scope}\n{asked}\n{forbidden}\n{supersedes}".encode()).hexdigest()[:6]
-    name = slug(f"{asked} not {forbidden}" if forbidden else asked, limit=_ID)
-    return f"{name or slug(scope, limit=_ID) or 'rule'}-{digest}"
+def rule_id(scope: str, text: str, supersedes: str = "") -> str:
+    """Return the id of a rule: its first words, and a digest that all of its wordings share."""
+    asked, forbidden = (" ".join(sorted(terms)) for terms in key_of(text))
+    digest = sha256(f"{scope}\n{asked}\n{forbidden}\n{supersedes}".encode()).hexdigest()
+    ascii_text = _NEGATION.sub(lambda match: match[0] if match[0].isascii() else " not ", text)
+    words = _TERM.findall(ascii_text.replace("'", ""))
+    words = [word for word in words if word.casefold() not in _NAMELESS]
+    name = slug(" ".join(words), limit=_ID)
+    return f"{name or slug(scope, limit=_ID) or 'rule'}-{digest[:_ID_DIGITS]}"
 
 
 def document_rule(
@@ -218,7 +228,7 @@ def document_rule(
 ) -> Correction:
     """Return a rule that a document of a repository states."""
     return Correction(
-        id=rule_id(scope, key_of(text)),
+        id=rule_id(scope, text),
         domain=domain,
         text=text,
         scope=scope,
@@ -285,8 +295,10 @@ def _run_words(outcome: Outcome) -> str:
 def _update(stored: Correction | None, rule: _Rule) -> Change | None:
     """Return the change by which a correction has all of its statements; None if it has them."""
     correction = rule.correction
-    if stored and stored.text not in {statement.text for statement in rule.statements}:
-        correction = replace(correction, text=stored.text)  # a person edited the file
+    if stored:
+        is_edited = stored.text not in {statement.text for statement in rule.statements}
+        text = stored.text if is_edited else correction.text
+        correction = replace(correction, id=stored.id, text=text)
     if stored == correction:
         return None
     reason = f"A person said so in {correction.scope}, session {correction.session}."

@@ -29,6 +29,11 @@ def with_folder_name(folder: str, skill: Skill) -> Skill:
     return skill if skill.name == folder else replace(skill, name=folder)
 
 
+def rule_digest(name: str) -> str:
+    """Return the part of the id of a rule that all of its wordings share."""
+    return name.rpartition("-")[2]
+
+
 def strategy_name(domain: str) -> str:
     """Return the name of a domain's strategy."""
     return next(subject_names("strategy", (domain, "", None), "local"))

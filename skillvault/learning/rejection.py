@@ -9,7 +9,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from skillvault.learning.naming import is_general, is_strategy, may_be_next
+from skillvault.learning.naming import is_general, is_strategy, may_be_next, rule_digest
 from skillvault.model.change import FORGET
 from skillvault.model.records import Commit
 
@@ -93,12 +93,12 @@ class Rejections:
                     self._add(commit, Rejection(target, commit.sha, reasons.get(target, "")))
 
     def _add(self, commit: Commit, rejection: Rejection) -> None:
-        self._targets.setdefault(rejection.target, rejection)
+        self._targets.setdefault(_identity_of(rejection.target), rejection)
         kind, _, name = rejection.target.partition(":")
         step = GENERAL if kind == "skill" and is_general(name) else commit.step
         for source in _sources_of(commit, rejection.target):
             self._sources.setdefault((step, source, kind), []).append(rejection)
-            rejected_at = self._targets[rejection.target]
+            rejected_at = self._targets[_identity_of(rejection.target)]
             self._sets.setdefault((step, rejected_at), set()).add(source.partition(":")[2])
 
     def sources(self, step: str, kind: str) -> Iterator[str]:
@@ -109,7 +109,7 @@ class Rejections:
 
     def of_target(self, ref: object) -> Rejection | None:
         """Return the rejection of a record, or None."""
-        return self._targets.get(str(ref))
+        return self._targets.get(_identity_of(str(ref)))
 
     def of_source(self, step: str, ref: object, kind: str, prefix: str = "") -> Rejection | None:
         """Return the rejection of a record that a step made from a source, or None.
@@ -123,6 +123,12 @@ class Rejections:
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
         """Return (ids of all sources, rejection) for each removed record of a step."""
         return [(frozenset(sources), r) for (by, r), sources in self._sets.items() if by == step]
+
+
+def _identity_of(target: str) -> str:
+    """Return what names a record: of a rule, the digest that all of its wordings share."""
+    kind, _, name = target.partition(":")
+    return f"{kind}:{rule_digest(name)}" if kind == "correction" else target
 
 
 def _sources_of(commit: Commit, target: str) -> tuple[str, ...]:

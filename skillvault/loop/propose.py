@@ -27,7 +27,8 @@ def step(run: Run) -> Iterator[Change]:
             [rule for rule in run.view.facts.approved_corrections() if rule.scope == scope],
         )
         for change in changes:
-            rejections = (run.rejections.of_target(target) for target in change.targets)
+            new_targets = [target for target in change.targets if target not in run.view.records]
+            rejections = map(run.rejections.of_target, new_targets)
             if rejection := next(filter(None, rejections), None):
                 run.report.rejected.append(rejection)
             else:

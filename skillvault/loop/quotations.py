@@ -5,15 +5,17 @@ about a run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from skillvault.learning.account.statements import account_of
-from skillvault.learning.corrections import StatedRules, key_of, read_stated_rules, rule_id
+from skillvault.learning.corrections import StatedRules, read_stated_rules, rule_id
+from skillvault.learning.naming import rule_digest
 from skillvault.learning.tries.tries import requests_of
 from skillvault.model.brief import Account
 from skillvault.model.conditions import Separation
 from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.next_words import read_reaction
-from skillvault.model.records import Evaluation, Outcome, Ref
+from skillvault.model.records import Evaluation, Outcome
 from skillvault.vault.files import redact
 from skillvault.vault.index.snapshot import Topics
 
@@ -54,6 +56,14 @@ class Quotations:
 
     def _is_rejected(self, scope: str, text: str) -> bool:
         """Return True if the person rejected a rule; only the commit that dropped it says so."""
-        rule = Ref("correction", rule_id(scope, key_of(text)))
-        is_waiting = rule in self._view.records
-        return not is_waiting and self._view.history.last_step(rule, ["reject"]) is not None
+        digest = rule_digest(rule_id(scope, text))
+        if digest not in self._rejected:
+            return False
+        waiting_rules = self._view.corrections.of_scope(scope)
+        return all(rule_digest(rule.id) != digest for rule in waiting_rules)
+
+    @cached_property
+    def _rejected(self) -> frozenset[str]:
+        commits = self._view.history.commits_of_step("reject")
+        targets = (target for commit in commits for target in commit.targets)
+        return frozenset(rule_digest(name) for name in targets if name.startswith("correction:"))

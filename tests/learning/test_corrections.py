@@ -20,6 +20,7 @@ from skillvault.learning.corrections import (
     proposals_of,
     rank_waiting,
     read_stated_rules,
+    rule_id,
     statements_of,
 )
 from skillvault.learning.promote.versions import Succession
@@ -139,6 +140,28 @@ def test_one_side_of_a_rule_confirms_it_whichever_comes_first(shop: Shop, words:
     shop.say(words, "s-3", 0)
     (correction,) = shop.corrections.values()
     assert (correction.text, correction.confirmed) == (UV, ("s-2", "s-3"))
+
+
+def test_one_of_two_files_of_a_rule_with_words_in_another_order_stays(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    (correction,) = shop.corrections.values()
+    reworded = replace(correction, id=rule_id("shop", "never pip, we use uv here"))
+    shop.corrections[path_of(reworded)] = reworded  # of another clone
+    shop.say(f"no, {UV}", "s-2", 1)
+    (correction,) = shop.corrections.values()
+    assert correction.confirmed == ("s-2",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (UV, "use-uv-never-pip"),
+        ("Every route in this repo needs @login_required.", "every-route-needs-login-required"),
+        ("我们一直用 uv，不要用 pip", "uv-not-pip"),
+    ],
+)
+def test_the_id_of_a_rule_has_its_first_words(text: str, words: str) -> None:
+    assert rule_id("shop", text).rpartition("-")[0] == words
 
 
 def test_a_rule_that_a_longer_one_includes_later_is_removed(shop: Shop) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from skillvault.model.next_words import Reaction, read_reaction
+from skillvault.model.next_words.phrases import required_texts
 
 
 @pytest.mark.parametrize(
@@ -458,3 +459,19 @@ def test_spanish_and_french_are_read_without_accents(typed: str, rule: bool) -> 
 
 def test_a_question_with_an_exclamation_mark_accuses() -> None:
     assert read_reaction("you pushed straight to main?! put the tests first").is_correction
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        ("undo that", ["undo that"]),
+        (r"(?:that|it)(?: is|'s) (?!right)wrong\b", ["wrong"]),
+        (r"no+pes?(?: no)*[,.!]", ["no"]),
+        (r"(?:very )?(?:slow|late)(?=[.!]*$)", ["slow", "late"]),
+        (r"\w+ x{2,}|\xe3", [" ", ""]),
+    ],
+)
+def test_each_match_of_a_pattern_has_one_of_its_required_texts(
+    pattern: str, texts: list[str]
+) -> None:
+    assert required_texts(pattern) == texts

@@ -124,7 +124,7 @@ def test_a_guide_quotes_no_rule_that_later_words_withdraw(client: Client) -> Non
 
 def test_an_approved_rule_is_served_as_a_rule(client: Client) -> None:
     corrected(client)
-    client.vault.memory.approve("uv-not-pip", now=client.at)
+    client.vault.memory.approve("use-uv-never-pip", now=client.at)
     assert f"- {RULE}" in next_session(client)
     assert client.vault.memory.waiting() == []
     assert client.vault.check().problems == []
@@ -136,15 +136,15 @@ def test_an_approved_rule_names_its_day_and_how_it_is_retired(client: Client) ->
     approval = client.vault.memory.approve(rule, now=client.at).done[0].commit
     assert client.vault.why(rule)["stated"]["date"] == f"{NOW:%Y-%m-%d}"
     for name in (str(approval), rule):
-        with pytest.raises(UsageError, match="skillvault fact retire uv-not-pip"):
+        with pytest.raises(UsageError, match="skillvault fact retire use-uv-never-pip"):
             undo(client.vault, name, now=client.at)
 
 
 def test_a_rejected_rule_is_not_proposed_again(client: Client) -> None:
     corrected(client)
-    client.vault.memory.reject("uv-not-pip", "a joke", now=client.at)
+    client.vault.memory.reject("use-uv-never-pip", "a joke", now=client.at)
     client.tell("SessionStart", session_id="s-3", source="startup")
-    corrected(client)
+    corrected(client, "no, that is wrong: never pip, we use uv here")
     assert client.vault.memory.waiting() == []
     assert STATED not in next_session(client)
 
@@ -169,7 +169,7 @@ def test_a_rule_is_withdrawn_with_the_outcome_after_which_it_was_stated(client: 
 
 def test_an_unknown_rule_is_one_clear_error(client: Client) -> None:
     corrected(client)
-    with pytest.raises(UsageError, match=r"has this id; there are uv-not"):
+    with pytest.raises(UsageError, match=r"has this id; there are use-uv-never"):
         client.vault.memory.approve("x")
 
 

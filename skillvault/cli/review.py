@@ -47,7 +47,8 @@ def retract(outcome: str, reason: str, options: WriteOptions) -> None:
         return
     print_recomputed(report)
     if not options.dry:
-        say("to count it again, `git revert` this commit and run `skillvault run`")
+        commit = (report.done[0].commit or "")[:10]
+        say(f"`skillvault undo {commit}` counts it again")
 
 
 @click.command()
@@ -57,8 +58,9 @@ def retract(outcome: str, reason: str, options: WriteOptions) -> None:
 def undo(target: str, reason: str, options: WriteOptions) -> None:
     """Undo a commit of the program, or the commit that made a skill.
 
-    Removes what the commit made, as if you had rejected it, and computes again what used it. What
-    a person wrote stays; if that is not possible, nothing changes.
+    A decision is taken back: its files are as they were. What the program made is removed, as if
+    you had rejected it, and what used it is computed again. What a person wrote stays; if that is
+    not possible, nothing changes.
     """
     report = undo_commit(options.open_vault(), target, reason, **options.keywords)
     print_json(run_shape(report)) if options.as_data else print_recomputed(report)

@@ -133,14 +133,8 @@ def _print_judge(judge: "JudgeStatus") -> None:
     if judge.aside:
         count = pluralize(len(judge.aside), "outcome")
         echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
-    if judge.accuracy:
-        accuracy = judge.accuracy
-        runs = pluralize(accuracy.successes, "run")
-        counts = f"{runs} that succeeded and {accuracy.failures} that failed, each half"
-        bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
-        chance = "; no better than chance, so the judge gives no advice" * accuracy.is_chance
-        share = f"{accuracy.balanced * 100:.0f} % ({bounds})"
-        echo(f"verdicts: the judge foresaw {share} of {counts} of the weight{chance}")
+    if judge.accuracy and judge.accuracy.is_chance:
+        echo("`skillvault judge` gives no advice: so far it foresees results no better than a coin")
 
 
 def _client_usage(judge: "JudgeStatus") -> str:
@@ -220,8 +214,13 @@ def _say_links(vault: Vault) -> None:
 
 
 def _say_judge(vault: Vault) -> None:
-    """Say how the latest verdicts of a model turned out, and what its client used today."""
+    """Say how often the verdicts of the judge were right, and what its client used today."""
     status = vault.status().judge
+    if accuracy := status.accuracy:
+        bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
+        counts = f"{accuracy.successes} that worked and {accuracy.failures} that failed"
+        share = f"{accuracy.balanced * 100:.0f} % of the results ({bounds})"
+        say(f"from the decision alone, the judge foresaw {share}: {counts}, weighed equally")
     if status.budget:
         say(f"judge: client ({status.model}); {_client_usage(status)}")
     head = vault.store.head()

@@ -17,6 +17,7 @@ from skillvault.cli.exchange import CLIENT_NAMES, learn_from_transcripts
 from skillvault.cli.options import echo, say
 from skillvault.cli.setup import setup
 from skillvault.clients.hook_client import own_vault_path
+from skillvault.clients.notes import project_of
 from skillvault.inspect.first_look import FirstLook, Moment, Takeaway, format_times, take_first_look
 from skillvault.loop.learned import learned_text
 from skillvault.model.errors import UsageError
@@ -28,6 +29,7 @@ from skillvault.sessions.trial import (
     find_transcripts,
     keep_vault,
     prepare_repository,
+    select_project,
     temporary_folder,
 )
 from skillvault.vault.files import layout
@@ -56,10 +58,15 @@ def try_(folder: Path | None, yes: bool) -> None:
     groups = find_transcripts(folder)
     if folder is not None and not groups:
         raise UsageError(f"{folder}: holds no transcripts of Claude Code or Codex; name another")
+    project = project_of(Path.cwd())
     if groups:
         _introduce(groups)
-        if not (yes or folder is not None or _ask_consent()):
-            return
+        project_groups = [] if folder is not None else select_project(groups, project)
+        if not (yes or folder is not None):
+            groups = _ask_scope(groups, project_groups, project)
+            if not groups:
+                echo("Nothing was read.")
+                return
     with temporary_folder() as place:
         root = place / "vault"
         prepare_repository(root)
@@ -74,7 +81,8 @@ def try_(folder: Path | None, yes: bool) -> None:
         look = take_first_look(vault.store.head(), files.have_rule)
         _print_look(look)
         _print_next_prompt(vault, look)
-        _offer_vault(vault, list(dict.fromkeys(group.client for group in groups)))
+        clients = list(dict.fromkeys(group.client for group in groups))
+        _offer_vault(vault, clients, project if project_groups else None)
 
 
 # ── before anything is read ──────────────────────────────────────────────────────────
@@ -91,10 +99,24 @@ def _introduce(groups: Sequence[TranscriptFolder]) -> None:
     echo("They are read on this machine, without secrets, into a temporary vault.")
 
 
-def _ask_consent() -> bool:
+def _ask_scope(
+    groups: list[TranscriptFolder], project_groups: list[TranscriptFolder], project: Path
+) -> list[TranscriptFolder]:
+    """Ask which transcripts may be read; those of the project are offered first, if it has some."""
     if not sys.stdin.isatty():
         raise UsageError("nobody is here to ask; pass --yes to read them, or name a FOLDER")
-    return click.confirm("Read them?", default=True, err=True)
+    counts = [sum(len(group.files) for group in part) for part in (project_groups, groups)]
+    if counts[0] in (0, counts[1]):
+        return groups if click.confirm("Read them?", default=True, err=True) else []
+    echo(f"{counts[0]} of them are of this project, {project.name}.")
+    answer = _ask_letter("Read [t]his project's, [a]ll, or [n]one?", "tan", default="t")
+    return {"t": project_groups, "a": groups, "n": []}[answer]
+
+
+def _ask_letter(question: str, letters: str, *, default: str) -> str:
+    choice = click.Choice([*letters], case_sensitive=False)
+    answer: str = click.prompt(question, default, type=choice, show_choices=False, err=True)
+    return answer
 
 
 # ── what was learned ─────────────────────────────────────────────────────────────────
@@ -203,8 +225,11 @@ def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
 # ── what may stay ────────────────────────────────────────────────────────────────────
 
 
-def _offer_vault(vault: Vault, clients: Sequence[str]) -> None:
-    """Ask whether the vault stays, and then whether each client gets hooks."""
+def _offer_vault(vault: Vault, clients: Sequence[str], project: Path | None) -> None:
+    """Ask whether the vault stays, and then whether each client gets hooks.
+
+    `project` is the project of the working directory, if it has sessions.
+    """
     echo()
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         echo("The vault is gone now; run `skillvault try` in a terminal to keep it.")
@@ -216,17 +241,25 @@ def _offer_vault(vault: Vault, clients: Sequence[str]) -> None:
     target = _ask_place(vault.root)
     is_default = target == layout.real_path(Path(own_vault_path()))
     name = "" if is_default else f" --vault {shlex.quote(str(target))}"
-    echo(f"The vault is in {target}; look at it with `skillvault{name} review`.")
+    _print_paragraph(f"The vault is in {target}; `skillvault{name} review` shows what waits there.")
     for client in clients:
-        client_name = CLIENT_NAMES[client]
-        question = f"Hook up {client_name} in all of your projects, so that prompts get this?"
-        if click.confirm(question, default=False, err=True):
-            options = ["--user", "--domain", CODING, "--judge", "offline", "--vault", str(target)]
+        if scope := _ask_hook_scope(CLIENT_NAMES[client], project):
+            options = [*scope, "--domain", CODING, "--judge", "offline", "--vault", str(target)]
             options += ["--yes", "--no-import"]
             setup.main([client, *options], "skillvault setup", standalone_mode=False)
         else:
             echo("To hook up one project, go to its folder and type")
             echo(f"  skillvault setup {client} --domain {CODING}{name}")
+
+
+def _ask_hook_scope(client: str, project: Path | None) -> list[str]:
+    """Return the options of `setup` for the projects in which a client gets hooks; [] for none."""
+    if project is None:
+        question = f"Hook up {client} in all of your projects, so that prompts get this?"
+        return ["--user"] if click.confirm(question, default=False, err=True) else []
+    question = f"Hook up {client}, so that prompts get this: in [t]his project, [a]ll, or [n]one?"
+    answer = _ask_letter(question, "tan", default="n")
+    return {"n": [], "t": ["--project", str(project)], "a": ["--user"]}[answer]
 
 
 def _ask_place(root: Path) -> Path:

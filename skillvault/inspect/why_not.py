@@ -3,17 +3,23 @@
 This module reads the records; the sentences are in `learning/why_not.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from skillvault.inspect import lookup
 from skillvault.learning import why_not as sentences
 from skillvault.learning.generate import SkillState
+from skillvault.learning.rejection import REJECT
 from skillvault.learning.why_not import ActionOutcomes, StepAnswer
 from skillvault.loop import distill, evaluate, learned, promote
 from skillvault.loop.general import general_state, material_of_facts
 from skillvault.loop.run import Run
 from skillvault.model.errors import SkillvaultError, UsageError
-from skillvault.model.records import Fact, IndexedOutcome, Outcome, Ref
+from skillvault.model.records import Correction, Fact, IndexedOutcome, Outcome, Ref
+from skillvault.model.text.text import join_items, rule_key
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import parse_record
+
+_MIN_LENGTH = 6  # characters of the beginning of an id or the part of a text
 
 
 def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[StepAnswer]]:
@@ -25,6 +31,9 @@ def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[StepAnswer]
         return ("domain", text), why_no_strategy(run, text)
     if (rule := learned.find_rule(run.store, run.view, text)) is not None:
         return ("rule", rule), [learned.explain_rule(run, rule)]
+    if stated_rule := _find_stated_rule(run, text):
+        rule_id, answer = stated_rule
+        return ("rule", rule_id), [answer]
     try:
         ref = lookup.resolve(run.store, run.view, text, forward=True)
     except UsageError:
@@ -33,6 +42,46 @@ def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[StepAnswer]
     if ref.kind == "evaluation":
         ref = Ref("outcome", ref.id)
     return (ref.kind, ref.id), why_not(run, ref)
+
+
+def _find_stated_rule(run: Run, text: str) -> tuple[str, StepAnswer] | None:
+    """Return the id of a rule that a person stated, and its state; None if no rule fits `text`.
+
+    A rule is named by the beginning of its id or a part of its text. UsageError if several fit.
+    """
+    rules = {
+        rule.id: (rule.text, sentences.stated_rule_answer(rule))
+        for rule in run.view.corrections.of_scope(None)
+    }
+    for fact in run.view.facts.approved_corrections():
+        rules[fact.id] = fact.text, sentences.APPROVED_RULE
+    for rule_id, rule_text, answer in _rejected_rules(run):
+        rules.setdefault(rule_id, (rule_text, answer))
+    key = rule_key(text)
+    matches = [name for name, (words, _) in rules.items() if text == name or key == rule_key(words)]
+    if not matches and len(key) >= _MIN_LENGTH:
+        matches = [
+            name
+            for name, (words, _) in rules.items()
+            if name.startswith(text) or key in rule_key(words)
+        ]
+    if len(matches) > 1:
+        names = join_items(matches)
+        raise UsageError(f"{text}: is in {len(matches)} rules ({names}); name one of them")
+    return next(((name, rules[name][1]) for name in matches), None)
+
+
+def _rejected_rules(run: Run) -> Iterator[tuple[str, str, StepAnswer]]:
+    """Yield (id, text, answer) of each stated rule that a person rejected, the latest first."""
+    git = run.store.git
+    for commit in run.view.history.commits_of_step(REJECT):
+        for path in git.history.diff_trees(f"{commit.sha}^", commit.sha):
+            ref = layout.ref_of(path)
+            if ref is not None and ref.kind == "correction":
+                name = f"{commit.sha}^:{path}"
+                rule = parse_record(path, git.objects.read_files([name])[name])
+                text = rule.text if isinstance(rule, Correction) else ""
+                yield ref.id, text, sentences.rejected_rule_answer(commit)
 
 
 def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:

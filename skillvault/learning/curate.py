@@ -12,16 +12,24 @@ from msgspec.structs import replace
 from skillvault.learning.expire import EXPIRES
 from skillvault.learning.next_version import APPROVE, key_text, skill_edits
 from skillvault.learning.rejection import REJECT, RejectedSkill
-from skillvault.model.change import FORGET, LINK, Change, Edit, Move, Rewrite
+from skillvault.model.change import FORGET, LINK, REVERT, Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
-from skillvault.model.records import LEARNED, Link, Ref, Retraction, Skill, link_of, stamp
+from skillvault.model.records import (
+    LEARNED,
+    PROGRAM_ORIGINS,
+    Link,
+    Ref,
+    Retraction,
+    Skill,
+    link_of,
+    stamp,
+)
 from skillvault.model.text.text import is_slug, join_items, pluralize
 
 MOVING_STEPS = frozenset({"retire", "restore"})  # move a skill into archive/ or out of it
 RENAME, FOLLOW = "rename", "follow"
 RETRACT = "retract"
-REOPEN = "reopen"  # undoes an approval
 _POLICY = "vault.yaml"
 _MAX_DESCRIPTION = 1024  # characters, by the specification of skills
 # The keys that `put` sets in an existing file; status, origin and trust stay.
@@ -89,9 +97,9 @@ def propose_again(skills: Sequence[tuple[Skill, str]], commit: str, reason: str)
     """Undo an approval: the skills (skill, shelf) become proposals again and keep later edits."""
     names = [skill.name for skill, _ in skills]
     return Change(
-        step=REOPEN,
-        subject=join_items(names),
-        reason=f"{commit[:10]} approved {join_items(names)}, and that is taken back. {reason}",
+        step=REVERT,
+        subject=f"the approval of {join_items(names)}",
+        reason=f"Approved in {commit[:10]}. {reason}",
         edits=tuple(_status_edit(skill, shelf, "proposed") for skill, shelf in skills),
         moves=tuple(
             Move(f"{shelf}/{skill.name}", f"proposed/{skill.name}") for skill, shelf in skills
@@ -107,11 +115,13 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
     `paths` has the paths of its files and of its links.
     """
     if shelf != "proposed":
-        command = {"skills": "retire", "archive": "restore"}[shelf]
-        raise UsageError(
-            f"{skill.name}: is in {shelf}/; only a proposed skill can be rejected "
-            f"(`skillvault skill {command}`, or `skillvault undo` for what made it)"
-        )
+        state = "is served already" if shelf == "skills" else "is in archive/, which no agent gets"
+        hint = ""
+        if skill.origin in PROGRAM_ORIGINS:
+            hint = f"; `skillvault undo {skill.name}` removes it, and it is not made again"
+        elif shelf == "skills":
+            hint = f"; `skillvault skill retire {skill.name}` takes it out of service"
+        raise UsageError(f"{skill.name}: {state}{hint}")
     if not reason.strip():
         raise UsageError(f"{skill.name}: a rejection needs a reason; pass --reason TEXT")
     return _skill_change(REJECT, skill.name, reason, removes=tuple(paths), why=reason)

@@ -18,7 +18,15 @@ from skillvault.learning.rejection import Rejections
 from skillvault.learning.rules import Rules
 from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Session
+from skillvault.model.records import (
+    Commit,
+    Correction,
+    Evaluation,
+    Fact,
+    Outcome,
+    Ref,
+    Session,
+)
 from skillvault.model.skill_evidence import TRIED
 from skillvault.model.text.text import format_percent, join_items, pluralize
 
@@ -81,6 +89,24 @@ def answers(
     return [*steps, StepAnswer(GENERATE, skill.state, skill.reason)]
 
 
+APPROVED_RULE = StepAnswer("review", "done", "approved; the agents of its repository get it")
+
+
+def stated_rule_answer(rule: Correction) -> StepAnswer:
+    """Return the state of a rule that a person stated and nobody decided about."""
+    if rule.state == "withdrawn":
+        return StepAnswer("review", "withdrawn", "later words of a person contradict it")
+    reason = f"for review since {rule.created_at:%Y-%m-%d}; `skillvault fact approve {rule.id}`"
+    return StepAnswer("review", "waiting", reason)
+
+
+def rejected_rule_answer(commit: Commit) -> StepAnswer:
+    """Return the state of a rule that a commit rejected."""
+    sha = commit.sha[:10]
+    reason = f"in {sha} on {commit.date:.10}; `skillvault undo {sha}` lets it wait again"
+    return StepAnswer("review", "rejected", reason)
+
+
 def fact_answers(
     fact: Fact,
     material: promote.PromotionMaterial,
@@ -96,8 +122,8 @@ def fact_answers(
     support = material.support([fact.id])
     sessions = pluralize(len(material.sessions([fact])), "session")
     support_text = f"rests on {pluralize(len(support), 'evaluation')} of {sessions}"
-    if fact.kind == "human" and not support:
-        support_text = "written by a person"
+    if fact.kind in ("human", "correction") and not support:
+        support_text = "said by a person"
     pattern = recurrence.fact_state(fact, material, live_skills, policy)
     return [
         StepAnswer("memory", "done", support_text),

@@ -19,7 +19,7 @@ from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
 from skillvault.learning.sections import WrittenTexts
 from skillvault.loop.registry import WRITERS
-from skillvault.model.change import FORGET, Change
+from skillvault.model.change import FORGET, REVERT, Change
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, PROGRAM_ORIGINS, Commit, Ref, Skill, ref_of
@@ -338,7 +338,7 @@ def _first_text_commit(git: Git, view: Topics, name: str) -> str | None:
     A commit that restored a version is skipped, because the approved text may differ by then.
     """
     commits = (commit for commit, _ in _commits_into_proposed(git, view, name))
-    return next((f"{c.sha}^" for c in commits if c.step and c.step != FORGET), None)
+    return next((f"{c.sha}^" for c in commits if c.step not in ("", FORGET, REVERT)), None)
 
 
 def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
@@ -348,7 +348,8 @@ def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
     """
     if waiting := waiting_version(view, name):
         commit, previous = next(_commits_into_proposed(git, view, waiting.name), (None, None))
-        if commit and not commit.step and previous and previous.step == next_version.APPROVE:
+        is_revert = commit is not None and commit.step in ("", REVERT)
+        if is_revert and previous and previous.step == next_version.APPROVE:
             return previous.sha
     return None
 

@@ -22,6 +22,7 @@ INTAKE_BATCH = 100  # the most records of one change of intake
 INTAKE = "intake"
 SHARED = "whole"
 FORGET = "forget"  # the step that withdraws a rejection
+REVERT = "revert"  # the step that undoes any other decision
 MAX_SEPARATE = 2  # the most changes of skills in a row that get a commit each
 # The most in a shared commit, whose message a person reads.
 _MAX_RECORDS, _MAX_CHANGES = 2 * INTAKE_BATCH, 25

@@ -62,8 +62,8 @@ def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:
         raise UsageError(f"{text}: is a {ref.kind}; only an outcome can be retracted")
     if outcome.id in view.retractions:
         raise UsageError(
-            f"{outcome.id}: is retracted already; to count it again, `git revert` that "
-            "commit and run `skillvault run`"
+            f"{outcome.id}: is retracted already; `skillvault undo COMMIT` counts it again "
+            "(`skillvault log --step retract` lists the commits)"
         )
     return outcome
 

@@ -1,7 +1,8 @@
-"""Undo a commit of the program, as if its proposals had been rejected at once.
+"""Undo a commit of the program: a decision of a person, or records that the program made.
 
-The learning steps recompute the result, so a person's later edits stay; a git revert would lose
-them.
+A decision is undone by restoring the files that it changed. Records that the program made are
+removed as if their proposals had been rejected at once; the learning steps then recompute the
+result, so a person's later edits stay.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -10,37 +11,47 @@ from itertools import takewhile
 
 from skillvault.judge import Judge
 from skillvault.learning import sections
-from skillvault.learning.curate import propose_again
+from skillvault.learning.curate import RENAME, RETRACT, propose_again
 from skillvault.learning.naming import with_folder_name
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.recommend.duplicates import says_same
-from skillvault.learning.rejection import UNDO
+from skillvault.learning.rejection import REJECT, UNDO
+from skillvault.learning.sync.table import LINKS, rule_of
+from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.next_versions import check_is_no_version, paths_of_version
 from skillvault.loop.rejected_skills import paths_of
 from skillvault.loop.run import Run, RunOptions
-from skillvault.model.change import Change
+from skillvault.model.change import FORGET, REVERT, Change
 from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.model.records import Commit, Ref, Skill, ref_of
+from skillvault.model.text.text import join_items
 from skillvault.review.commits import recompute
 from skillvault.review.retract import is_personal, skills_without_facts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
+from skillvault.vault.git.objects import with_mode
 from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Topics
 
 # Steps that make skills and facts, and steps that change skills.
 _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
-_CHANGERS = _MAKERS | {"refresh", "approve"}
+_CHANGERS = _MAKERS | {"refresh", APPROVE}
+# Decisions of a person, which are undone by restoring their files.
+_DECISIONS = frozenset({
+    "add", "import", "install", "keep", "pin", "propose", "put", "restore", "retire", "setup",
+    APPROVE, FORGET, REJECT, RENAME, RETRACT, REVERT, UNDO,
+})  # fmt: skip
+# The step that undoes a step, if it is not REVERT: later runs look for rejections in the history.
+_OPPOSITES = {REJECT: FORGET, UNDO: FORGET, FORGET: REJECT}
+_RECOMPUTED = frozenset({RETRACT, UNDO})  # commits with the consequences of the decision
 _RETRACT_HINT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
 _OUTCOME_HINT = f"it follows from the outcomes; {_RETRACT_HINT}"
-# For each step, the advice about its commits that neither made nor changed a skill.
+# For each other step, the advice about its commits that made no skill; `{0}` is a name.
 _ADVICE = {
     **dict.fromkeys(("record", "evaluate"), _RETRACT_HINT),
     **dict.fromkeys(("refresh", "promote", "generate", "distill", "merge"), _OUTCOME_HINT),
-    **dict.fromkeys(("retract", "undo"), "`git revert` it, and `skillvault run`"),
-    "answer": "undo an answer by `git revert`",
-    "assess": "`skillvault skill pin` or `restore` sets aside what the evidence says of a skill",
-    "expire": "`skillvault skill restore NAME` brings a skill back",
+    "assess": "`skillvault skill restore {0}` brings it back, `skillvault skill pin {0}` keeps it",
+    "expire": "`skillvault skill restore {0}` brings it back",
     "capture": "delete the entry of expertise.yaml, and the pattern is not captured again",
 }
 
@@ -55,9 +66,151 @@ def undo_changes(
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
-    if reopening := _reopen_approved(run, text, reason):
-        return recompute(run, reopening)
-    commit, records = _find_records(run, text)
+    view, name = run.view, text.replace("_", "-")
+    if Ref("skill", name) in view.records:
+        commit, records = _find_maker(run, Ref("skill", name))
+    else:
+        commit = _find_commit(run, text)
+        parts = view.history.parts_of(commit)
+        if reopening := _reopen_approved(run, commit, parts, reason):
+            return recompute(run, reopening)
+        if step := next((part.step for part in parts if part.step in _DECISIONS), None):
+            reversal = _reverse_decision(run, commit, parts, step, reason)
+            return recompute(run, reversal) if step in _RECOMPUTED else [reversal]
+        records = _find_records(run, commit, parts)
+    return recompute(
+        Run(store, judge=judge, now=now, options=RunOptions(dry=True)),
+        _reject_records(run, commit, records, reason),
+    )
+
+
+def _find_maker(run: Run, skill: Ref) -> tuple[str, list[Ref]]:
+    """Return the commit that made a skill, and the skill alone."""
+    check_is_no_version(run.view, skill.id)
+    if not _is_learned(run.view, skill):
+        raise UsageError(
+            f"{skill.id}: the program did not make it; `skillvault skill retire` archives it"
+        )
+    return run.view.history.commits_changing(skill)[-1].sha, [skill]
+
+
+def _find_commit(run: Run, text: str) -> str:
+    """Return the commit of the program that `text` names."""
+    view = run.view
+    sha = run.store.git.history.commit_named(text)
+    if sha is None and Ref("fact", text) in view.records:
+        command = f"`skillvault fact retire {text} --reason TEXT`"
+        raise UsageError(f"{text}: is a fact; {command} takes it out of service")
+    parts = view.history.parts_of(sha) if sha else []
+    if sha is None or not parts:
+        raise UsageError(
+            f"{text}: neither a skill nor a commit of this branch; `skillvault log` lists them"
+        )
+    if not any(part.step for part in parts):
+        raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` undoes it")
+    return sha
+
+
+# ── decisions ────────────────────────────────────────────────────────────────────────
+
+
+def _reopen_approved(run: Run, commit: str, parts: Sequence[Commit], reason: str) -> Change | None:
+    """Return the change after which approved skills wait again, with their later changes.
+
+    None for any other commit, and for the approval of a next version, because no file has the text
+    that it replaced.
+    """
+    view = run.view
+    targets = [_skills_and_facts([part], {APPROVE}) for part in parts]
+    if any(len(refs) != 1 or refs[0].kind != "skill" for refs in targets):
+        return None
+    skills: list[tuple[Skill, str]] = []
+    for (ref,) in targets:
+        skill, shelf = view.skills.find(ref.id), layout.shelf_of(view.records.path_of(ref) or "")
+        if skill is not None and shelf != "proposed":
+            skills.append((with_folder_name(ref.id, skill), shelf))
+    if not skills:
+        raise UsageError(f"{commit[:10]}: nothing that it approved is served or archived any more")
+    return propose_again(skills, commit, reason)
+
+
+def _reverse_decision(
+    run: Run, commit: str, parts: Sequence[Commit], step: str, reason: str
+) -> Change:
+    """Return the change that restores the files of a decision, with their later changes."""
+    files = _reversed_files(run, commit)
+    if not files:
+        raise UsageError(f"{commit[:10]}: is undone already; no file has what it changed")
+    skills = [ref for ref in _skills_and_facts(parts, {step}) if ref.kind == "skill"]
+    opposite = _OPPOSITES.get(step, REVERT) if skills else REVERT
+    names = join_items([ref.id for ref in skills])
+    subjects = {FORGET: f"the rejection of {names}", REJECT: names}
+    new_refs = [ref for path, data in files.items() if data and (ref := layout.ref_of(path))]
+    return Change(
+        step=opposite,
+        subject=subjects.get(opposite, parts[0].subject),
+        reason=f"Undoes {commit[:10]}. {reason}",
+        files=tuple((path, data) for path, data in files.items() if data is not None),
+        removes=tuple(path for path, data in files.items() if data is None),
+        targets=tuple(skills if opposite == REJECT else dict.fromkeys(new_refs)),
+        why=reason,
+    )
+
+
+def _reversed_files(run: Run, commit: str) -> dict[str, bytes | None]:
+    """Return the files of HEAD that a commit changed, each as if the commit had not changed it.
+
+    UsageError if a later commit changed the same lines.
+    """
+    git, head = run.store.git, run.view.commit or ""
+    changes = git.history.diff_trees(f"{commit}^", commit)
+    paths = sorted(changes)
+    old_entries, entries = (
+        git.objects.entries(git.objects.root(revision), paths)
+        for revision in (git.history.commit_named(f"{commit}^") or "", head)
+    )
+    files: dict[str, bytes | None] = {}
+    for path in paths:
+        old_entry, entry = old_entries.get(path), entries.get(path)
+        if entry == old_entry:
+            continue
+        old, new, current = (
+            with_mode(git.blobs([version.id])[version.id], version) if version else None
+            for version in (old_entry, changes[path], entry)
+        )
+        if entry == changes[path]:
+            files[path] = old
+        elif layout.kind_of(path) == LINKS:
+            files[path] = rule_of(LINKS)(Versions(new, current or b"", old or b"")) or None
+        else:
+            merge = git.merge_texts(current, new or b"", old) if current and old else None
+            if merge is None or merge[1]:
+                later = git.history.file_log(head, path)[0]
+                raise UsageError(
+                    f"{commit[:10]}: {path} was changed in {later[0][:10]} ({later[3]}); "
+                    f"`skillvault undo {later[0][:10]}` first"
+                )
+            files[path] = merge[0]
+    return files
+
+
+# ── records that the program made ────────────────────────────────────────────────────
+
+
+def _find_records(run: Run, commit: str, parts: Sequence[Commit]) -> list[Ref]:
+    """Return the existing records that a commit made."""
+    records = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_creation(run, ref, commit)]
+    existing_records = [ref for ref in records if ref in run.view.records]
+    if records and not existing_records:
+        raise UsageError(f"{commit[:10]}: everything that it made is gone already")
+    if not records:
+        advice = _advise(run.view, parts)
+        raise UsageError(f"{commit[:10]}: made nothing that could be rejected{advice}")
+    return existing_records
+
+
+def _reject_records(run: Run, commit: str, records: Sequence[Ref], reason: str) -> Change:
+    """Return the change that removes records and what was made of them."""
     facts = [ref for ref in records if ref.kind == "fact"]
     skills = [ref for ref in records if ref.kind == "skill"]
     for ref in records:
@@ -75,7 +228,7 @@ def undo_changes(
         paths += [str(ref_of(link)) for link in links]
     opening = f"As if what {commit[:10]} made had been rejected when it was proposed"
     because = f": {reason}" if reason else "."
-    undo_change = Change(
+    return Change(
         step=UNDO,
         subject=", ".join(ref.id for ref in (*skills, *facts)),
         reason="\n".join([f"{opening}{because}", *(f"  {ref}" for ref in records)]),
@@ -83,70 +236,6 @@ def undo_changes(
         targets=(*skills, *facts),
         why=reason,
     )
-    return recompute(Run(store, judge=judge, now=now, options=RunOptions(dry=True)), undo_change)
-
-
-def _reopen_approved(run: Run, text: str, reason: str) -> Change | None:
-    """Return the change that undoes an approval; None for any other commit.
-
-    None for the approval of a next version too, because no file has the text that it replaced.
-    """
-    view = run.view
-    is_skill = Ref("skill", text.replace("_", "-")) in view.records
-    commit = None if is_skill else run.store.git.history.commit_named(text)
-    parts = view.history.parts_of(commit) if commit else []
-    targets = [_skills_and_facts([part], {APPROVE}) for part in parts]
-    if commit is None or not targets or any(len(refs) != 1 for refs in targets):
-        return None
-    skills: list[tuple[Skill, str]] = []
-    for (ref,) in targets:
-        skill, shelf = view.skills.find(ref.id), layout.shelf_of(view.records.path_of(ref) or "")
-        if skill is not None and shelf != "proposed":
-            skills.append((with_folder_name(ref.id, skill), shelf))
-    if not skills:
-        facts = [ref.id for (ref,) in targets if ref.kind == "fact" and ref in view.records]
-        if facts:
-            raise UsageError(f"{commit[:10]}: approved a rule; {_retirement_of(facts[0])}")
-        raise UsageError(f"{commit[:10]}: nothing that it approved is served or archived any more")
-    return propose_again(skills, commit, reason)
-
-
-def _retirement_of(fact: str) -> str:
-    return f"`skillvault fact retire {fact} --reason TEXT` takes it out of service"
-
-
-def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
-    """Return the commit that `text` names, and the existing records that it made.
-
-    For the name of a skill: the commit that made the skill, and only the skill.
-    """
-    view, name = run.view, text.replace("_", "-")
-    skill = Ref("skill", name)
-    if skill in view.records:
-        check_is_no_version(view, name)
-        if not _is_learned(view, skill):
-            raise UsageError(
-                f"{name}: the program did not make it; `skillvault skill retire` archives it"
-            )
-        return view.history.commits_changing(skill)[-1].sha, [skill]
-    sha = run.store.git.history.commit_named(text)
-    parts = view.history.parts_of(sha) if sha else []
-    if sha is None and Ref("fact", text) in view.records:
-        raise UsageError(f"{text}: is a fact; {_retirement_of(text)}")
-    if sha is None or not parts:
-        raise UsageError(
-            f"{text}: neither a skill nor a commit of this branch; `skillvault log` lists them"
-        )
-    steps = [part.step for part in parts]
-    if not any(steps):
-        raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` undoes it")
-    records = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_creation(run, ref, sha)]
-    existing_records = [ref for ref in records if ref in view.records]
-    if records and not existing_records:
-        raise UsageError(f"{sha[:10]}: everything that it made is gone already")
-    if not records:
-        raise UsageError(f"{sha[:10]}: made nothing that could be rejected{_advise(view, parts)}")
-    return sha, existing_records
 
 
 def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[Ref]:
@@ -164,7 +253,10 @@ def _is_creation(run: Run, ref: Ref, sha: str) -> bool:
 def _advise(view: Topics, commits: Sequence[Commit]) -> str:
     """Say what the commit did other than making a record, and how a person may undo that."""
     step = next((commit.step for commit in commits if commit.step in _ADVICE), "")
+    refs = [parse_ref(target) for commit in commits for target in commit.targets]
+    first_name = next((ref.id for ref in refs if ref.kind == "skill"), "NAME")
     hint = _ADVICE.get(step, f"`git revert {commits[0].sha[:10]}` takes it back")
+    hint = hint.format(first_name)
     changed_skills = [ref for ref in _skills_and_facts(commits, _CHANGERS) if ref.kind == "skill"]
     names = [ref.id for ref in changed_skills if ref in view.records and _is_learned(view, ref)]
     if not names:

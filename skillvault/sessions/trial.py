@@ -77,6 +77,20 @@ def find_transcripts(folder: Path | None = None) -> list[TranscriptFolder]:
     return [group for group in groups if group.files]
 
 
+def select_project(groups: Iterable[TranscriptFolder], project: Path) -> list[TranscriptFolder]:
+    """Keep the transcripts of the sessions of one project, named by its root."""
+    selection = []
+    for group in groups:
+        roots = {
+            path: _root_of(Path(_read_header(path).cwd or ""), project) for path in group.files
+        }
+        if files := tuple(
+            path for path, root in roots.items() if root and root.resolve() == project
+        ):
+            selection.append(TranscriptFolder(group.client, group.folder, files))
+    return selection
+
+
 class NewSessions(Struct, frozen=True):
     """The transcripts of a client that should be read into a domain, and their sessions."""
 

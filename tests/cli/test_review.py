@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from skillvault.api import Vault, proposals
+from skillvault.api import Vault, proposals, undo
 from skillvault.cli.commands import cli
 from skillvault.cli.review_inbox import FACT_KEYS, KEYS, RULE_KEYS
 from skillvault.exchange.sources import parse_source
@@ -285,6 +285,27 @@ def test_a_key_approves_a_stated_rule(stating: Vault) -> None:
 def test_a_question_mark_explains_the_keys_of_a_rule(stating: Vault) -> None:
     decide(stating, (RULE_KEYS, "?"), ("a      approve: every agent", "?"), (RULE_KEYS, "q"))
     assert stating.memory.waiting()
+
+
+def test_why_not_knows_a_stated_rule_by_its_text(stating: Vault, person: Person) -> None:
+    (rule,) = stating.memory.waiting()
+
+    def ask() -> str:
+        """Ask `why-not` about the rule."""
+        (kind, name), (answer,) = stating.why_not(RULE.upper())
+        assert (kind, name, answer.step) == ("rule", rule.id, "review")
+        return f"{answer.state}: {answer.reason}"
+
+    day = f"{rule.created_at:%Y-%m-%d}"
+    assert ask() == f"waiting: for review since {day}; `skillvault fact approve {rule.id}`"
+    stating.memory.reject(rule.id, "no", now=NOW)
+    sha = person.git("rev-parse", "--short=10", "HEAD")
+    assert (
+        ask() == f"rejected: in {sha} on {NOW:%Y-%m-%d}; `skillvault undo {sha}` lets it wait again"
+    )
+    undo(stating, sha, now=NOW)
+    stating.memory.approve(rule.id, now=NOW)
+    assert ask() == "done: approved; the agents of its repository get it"
 
 
 def test_a_stated_rule_can_be_worded_anew(stating: Vault) -> None:

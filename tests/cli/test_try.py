@@ -277,8 +277,30 @@ def test_nothing_stays_after_a_no(home: Path, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "try", columns=100)
     terminal.wait(lambda text: "Read them?" in text)
     terminal.press("n\n")
+    terminal.wait(lambda text: "Nothing was read." in text)
     assert terminal.end() == 0
     assert tree(home) == before
+
+
+def test_the_project_in_which_one_stands_is_offered_first(home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    write_session(home / ".claude/projects/-other", 3, other, ("add a filter", "I used npm."))
+    (tmp_path / "shop/src").mkdir()
+    terminal = Terminal(tmp_path / "shop/src", "try", columns=100)
+    shown = terminal.wait(lambda text: "Read [t]his project's, [a]ll, or [n]one? [t]:" in text)
+    assert "2 of them are of this project, shop." in shown
+    terminal.press("\n")
+    shown = terminal.wait(lambda text: "Keep it, so that your agents can get it?" in text)
+    assert "3 prompts of" not in shown
+    terminal.press("y\n")
+    terminal.wait(lambda text: "In this folder" in text)
+    terminal.press(f"{tmp_path / 'kept'}\n")
+    terminal.wait(lambda text: "in [t]his project, [a]ll, or [n]one? [n]:" in text)
+    terminal.press("t\n")
+    assert terminal.end() == 0
+    assert not (home / ".claude/settings.json").exists()
+    assert (tmp_path / "shop/.claude/settings.local.json").exists()
 
 
 def test_a_vault_overwrites_nothing(vault: Vault, tmp_path: Path) -> None:

@@ -58,15 +58,16 @@ def test_agents_are_not_told_how_often_the_judge_was_right(even: Vault) -> None:
         assert not re.search(r"verdict|judge(?:s|'s|ment)\b|was right|accuracy", text)
 
 
-def test_status_tells_its_balanced_accuracy_with_an_interval(even: Vault) -> None:
+def test_stats_tells_its_balanced_accuracy_with_an_interval(even: Vault) -> None:
     accuracy = even.status().judge.accuracy
     assert accuracy is not None
     assert (accuracy.balanced, accuracy.successes, accuracy.failures) == (0.5, SIDES, SIDES)
     assert accuracy.low < 0.5 < accuracy.high
     assert said(even, "status")["judge"]["accuracy"] == to_builtins(accuracy)
     bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
-    line = f"verdicts: the judge foresaw 50 % ({bounds}) of 20"
-    assert line in call(even, "status").stdout
+    line = f"the judge foresaw 50 % of the results ({bounds}): 20 that worked and 20 that failed"
+    assert line in call(even, "stats").stderr
+    assert "`skillvault judge` gives no advice" in call(even, "status").stdout
 
 
 def test_a_judge_no_better_than_chance_does_not_advise(even: Vault) -> None:
@@ -100,7 +101,7 @@ def test_with_too_few_results_it_advises(tmp_path: Path) -> None:
     assert said(few, "judge", "-", input=json.dumps(decision))["judge"]["name"] == "offline"
     one_sided = judged(tmp_path / "other", successes=1, failures=0)
     assert one_sided.status().judge.accuracy is None
-    assert "verdicts:" not in call(one_sided, "status").stdout
+    assert "the judge foresaw" not in call(one_sided, "stats").stderr
 
 
 def test_only_trusted_results_and_its_own_verdicts_count(even: Vault) -> None:

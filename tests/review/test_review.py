@@ -240,5 +240,5 @@ def test_only_what_waits_is_rejected_and_with_a_reason(waiting: Vault) -> None:
     with pytest.raises(UsageError, match="--reason"):
         waiting.curate.reject(name, reason=" ", now=LATER)
     waiting.curate.approve(name, now=LATER)
-    with pytest.raises(UsageError, match="is in skills/"):
+    with pytest.raises(UsageError, match="served already; `skillvault undo"):
         waiting.curate.reject(name, reason="no", now=LATER)

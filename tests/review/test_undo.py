@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault, undo
+from skillvault.api import Vault, retract, undo
 from skillvault.model.errors import PausedError, UncommittedEditError, UsageError
 from tests.conftest import NOW, Person
-from tests.given import raw, trade
+from tests.given import as_file, raw, trade
 from tests.review.test_retract import recorded, served
 
 LATER = NOW + timedelta(days=1)
@@ -129,3 +130,129 @@ def test_a_persons_commit_is_git_s_to_revert(learned: Vault, person: Person) -> 
         undo(learned, "HEAD", now=LATER)
     with pytest.raises(UsageError, match="neither a skill nor a commit"):
         undo(learned, "no-such-thing", now=LATER)
+
+
+# ── decisions ────────────────────────────────────────────────────────────────────────
+
+RULE = "we use uv here, never pip"
+PAGE = "## Style\n\n- Use tabs.\n\n## Release\n\n1. Tag it.\n2. Push it.\n"
+
+
+@pytest.fixture
+def stocked(learned: Vault, person: Person) -> Vault:
+    """A vault with served, waiting and archived skills, a rule that waits, and a person's fact."""
+    vault = learned
+    vault.curate.retire(vault.skills()[-1].name, now=NOW)
+    result = {"status": "failure", "observed_by": "person", "next_words": f"no, {RULE}"}
+    given = raw(4, result=result, context={"repository": "shop"}, decision__action="install")
+    person.rule("\ngenerate: {gate: always}")
+    failure = raw(5, decision__action="deploy")
+    vault.record([("rule.json", as_file(given)), ("b.json", as_file(failure))], now=NOW)
+    vault.run(now=NOW)
+    vault.memory.add_fact("The port is 5432.", "coding", review_by="2026-11-01", now=NOW)
+    return vault
+
+
+def served_name(vault: Vault) -> str:
+    """The name of a served skill."""
+    return vault.skills()[0].name
+
+
+def document(vault: Vault) -> Path:
+    """A document beside the vault."""
+    path = vault.root.parent / "shop/CONTRIBUTING.md"
+    path.parent.mkdir()
+    path.write_text(PAGE)
+    return path
+
+
+DECISIONS: dict[str, Callable[[Vault], object]] = {
+    "retire": lambda v: v.curate.retire(served_name(v), now=NOW),
+    "pin": lambda v: v.curate.pin(served_name(v), now=NOW),
+    "rename": lambda v: v.curate.rename(served_name(v), "another-name", now=NOW),
+    "restore": lambda v: v.curate.restore(v.skills("archive")[0].name, now=NOW),
+    "reject": lambda v: v.curate.reject(v.skills("proposed")[0].name, reason="no", now=NOW),
+    "put": lambda v: v.curate.create("mine", description="Do. When.", commit=True, now=NOW),
+    "add a newer fact": lambda v: v.memory.add_fact("The port is 5433.", "coding", now=NOW),
+    "keep a fact": lambda v: v.memory.keep(v.memory.due(LATER)[0].id, "Port 5432.", now=NOW),
+    "retire a fact": lambda v: v.memory.retire(v.memory.facts()[0].id, "gone", now=NOW),
+    "approve a rule": lambda v: v.memory.approve(v.memory.waiting()[0].id, now=NOW),
+    "reject a rule": lambda v: v.memory.reject(v.memory.waiting()[0].id, "no", now=NOW),
+    "learn": lambda v: v.curate.installer.learn(str(document(v)), now=NOW),
+    "install": lambda v: v.curate.installer.seeds(now=NOW),
+    "retract": lambda v: retract(v, min(v.store.head().outcomes), "wrong", now=NOW),
+    "undo": lambda v: undo(v, served_name(v), "no", now=NOW),
+}
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_an_undone_decision_leaves_the_files_as_they_were(
+    stocked: Vault, person: Person, name: str
+) -> None:
+    tip, files = person.git("rev-parse", "HEAD"), person.git("rev-parse", "HEAD^{tree}")
+    DECISIONS[name](stocked)
+    decided_files = person.git("rev-parse", "HEAD^{tree}")
+    for commit in person.git("rev-list", f"{tip}..").split():
+        undo(stocked, commit, "a mistake", now=LATER)
+    assert person.git("rev-parse", "HEAD^{tree}") == files
+    assert stocked.check().problems == []
+    assert not stocked.run(now=NOW).done
+    for commit in person.git("rev-list", f"{tip}..", "--grep=^Undoes ").split():
+        undo(stocked, commit, now=LATER)
+    assert person.git("rev-parse", "HEAD^{tree}") == decided_files
+
+
+def test_a_version_whose_approval_is_undone_waits_again(stocked: Vault, person: Person) -> None:
+    recorded(stocked, raw(6), raw(7))
+    stocked.run(now=NOW)
+    version = next(n for n, s in stocked.store.head().skills.proposed.items() if s.replaces)
+    files = person.git("rev-parse", "HEAD^{tree}")
+    stocked.curate.approve(version, now=NOW)
+    undo(stocked, person.git("rev-parse", "HEAD"), now=LATER)
+    assert person.git("rev-parse", "HEAD^{tree}") == files
+    assert not stocked.run(now=LATER).done
+    stocked.curate.reject(version, reason="no", now=LATER)
+
+
+def test_an_undone_decision_says_which_and_why(stocked: Vault, person: Person) -> None:
+    name = served_name(stocked)
+    stocked.curate.pin(name, now=NOW)
+    pinned = person.git("rev-parse", "HEAD")
+    undo(stocked, pinned, "too early", now=LATER)
+    message = person.git("log", "-1", "--format=%B")
+    assert message.startswith(f"revert: pin: {name}\n\nUndoes {pinned[:10]}. too early\n")
+    with pytest.raises(UsageError, match="is undone already"):
+        undo(stocked, pinned, now=LATER)
+
+
+def test_later_changes_of_other_lines_stay(stocked: Vault, person: Person) -> None:
+    name = served_name(stocked)
+    stocked.curate.pin(name, now=NOW)
+    pinned = person.git("rev-parse", "HEAD")
+    path = stocked.root / "skills" / name / "SKILL.md"
+    path.write_text(path.read_text() + "\n## Mine\n\nAsk first.\n")
+    person.git("commit", "-qam", "mine")
+    undo(stocked, pinned, now=LATER)
+    assert "status: testing" in path.read_text()
+    assert "Ask first." in path.read_text()
+
+
+def test_a_later_decision_about_the_same_lines_is_to_be_undone_first(
+    stocked: Vault, person: Person
+) -> None:
+    name = served_name(stocked)
+    stocked.curate.pin(name, now=NOW)
+    pinned = person.git("rev-parse", "HEAD")
+    stocked.curate.retire(name, now=NOW)
+    retired = person.git("rev-parse", "--short=10", "HEAD")
+    with pytest.raises(UsageError, match=f"`skillvault undo {retired}` first"):
+        undo(stocked, pinned, now=LATER)
+
+
+def test_a_rejection_that_was_undone_may_be_proposed(stocked: Vault, person: Person) -> None:
+    name = stocked.skills("proposed")[0].name
+    stocked.curate.reject(name, reason="no", now=NOW)
+    undo(stocked, person.git("rev-parse", "HEAD"), now=LATER)
+    assert person.git("log", "-1", "--format=%s") == f"forget: the rejection of {name}"
+    with pytest.raises(UsageError, match="is not rejected"):
+        stocked.curate.forget(name, now=LATER)

@@ -203,10 +203,11 @@ class Corrections(Topic):
         )
         return self._reader.records(self._reader.rows(query), Correction)
 
-    def of_scope(self, scope: str) -> list[Correction]:
-        """Return the corrections of a repository or domain, ordered by id."""
-        query = f"{FILE_ROWS} join correction c on f.n = c.n where c.scope = ? order by c.id"
-        corrections = self._reader.records(self._reader.rows(query, [scope]), Correction)
+    def of_scope(self, scope: str | None) -> list[Correction]:
+        """Return the corrections of a repository or domain, or of all if it is None, by id."""
+        condition, values = ("c.scope = ?", [scope]) if scope is not None else ("true", [])
+        query = f"{FILE_ROWS} join correction c on f.n = c.n where {condition} order by c.id"
+        corrections = self._reader.records(self._reader.rows(query, values), Correction)
         return [correction for correction in corrections if correction.state != "undecided"]
 
 

@@ -3,7 +3,6 @@
 The version has a name of its own in proposed/, and names the approved skill that it replaces.
 """
 
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +14,7 @@ from skillvault.learning.expire import key_edits
 from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.model.change import Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
+from skillvault.model.lazy import regex
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Skill, link_of, ref_of
 from skillvault.model.sameness import comparison
@@ -48,7 +48,7 @@ _LEARNED_KEYS = (
     "expires",
 )
 # The counts and days of a statement, which grow while it says the same.
-_COUNTS = re.compile(
+_COUNTS = regex(
     r"\b\d+ of (?:all )?\d+\b|\b\d{4}-\d\d-\d\d\b|\b\d+(?= (?:more |other )?(?:outcomes?|runs?|"
     r"times?|sessions?|occasions?|decisions?|cases?|facts?|failures?|losses|successes|gains?)\b)"
 )

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.recommend.duplicates import says_same
+from skillvault.model.lazy import regex
 from skillvault.model.policy import RecommendPolicy
 from skillvault.model.sameness.vocabulary import NEGATIONS
 from skillvault.model.text import markdown
@@ -44,8 +45,8 @@ _FACT_SIZES = (400, 300, 220)  # characters of each line, as many as fit
 _ONLY_FACT_SIZES = (160, 110)  # further sizes of the only line
 _ADVICE_SHARE = 0.45  # of a line for what to do
 _MIN_QUOTATION = 20  # characters; an answer gives a longer quotation once
-_QUOTATION = re.compile(r"[\u201c\"]([^\u201d\"]+)[\u201d\"]")
-_ASIDE = re.compile(r"\s*\([^()]*\)")  # left out of a long text first
+_QUOTATION = regex(r"[\u201c\"]([^\u201d\"]+)[\u201d\"]")
+_ASIDE = regex(r"\s*\([^()]*\)")  # left out of a long text first
 
 Action = tuple[str, str]  # domain, action
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from skillvault.model.brief import RULES
 from skillvault.model.english import FUNCTION_WORDS, weight
+from skillvault.model.lazy import regex
 from skillvault.model.sameness.comparison import MARK_WEIGHT
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW
@@ -19,13 +20,13 @@ _WHOLE_SECTIONS = (RULES, "Refused")
 _FIRST_DEEDS = 3  # lines of what to do that are given whatever the task
 _MAX_NEAR = 8  # lines that are near a task
 _PREFIX = 4  # letters that two forms of a word share
-_WORD = re.compile(r"\w+")
-_DEED_END = re.compile(rf"{ARROW}| \((?:weak|strong): ")  # in the line of a try
+_WORD = regex(r"\w+")
+_DEED_END = regex(rf"{ARROW}| \((?:weak|strong): ")  # in the line of a try
 # The counts and dates that the program writes into a line: no task is about them.
-_COUNTS = re.compile(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
+_COUNTS = regex(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
 # In the label `file in repository: `: all lines of a repository name it, so it tells none apart.
-_REPOSITORY = re.compile(r"^((?:- )?(?: \w+: )?[^:]{1,90}?) in [\w.-]+(?=: )")
-_PAIR = re.compile(r"(?<=[A-Z])[-/](?=[A-Z])")
+_REPOSITORY = regex(r"^((?:- )?(?: \w+: )?[^:]{1,90}?) in [\w.-]+(?=: )")
+_PAIR = regex(r"(?<=[A-Z])[-/](?=[A-Z])")
 
 
 class LineMatch(NamedTuple):

@@ -21,14 +21,16 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.model import english
+from skillvault.model.lazy import regex
 from skillvault.model.records import PROGRAM_ORIGINS, Evaluation, Fact, Skill
 from skillvault.model.text.text import UNSPACED
 
 FIELDS = ("name", "description", "body", "task", "against")
 TOKENS = "porter unicode61"
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
+_UNSPACED_RUN = regex(f"[{UNSPACED}]{{2,}}")
 _ATTACHED = f"[{UNSPACED}\uac00-\ud7a3]"  # scripts whose particles follow a Latin name at once
-_LATIN_EDGE = re.compile(f"(?<=[0-9A-Za-z])(?={_ATTACHED})|(?<={_ATTACHED})(?=[0-9A-Za-z])")
+_EDGE = f"(?<=[0-9A-Za-z])(?={_ATTACHED})|(?<={_ATTACHED})(?=[0-9A-Za-z])"
+_LATIN_EDGE = regex(_EDGE)
 
 
 def split_unspaced(text: str) -> str:
@@ -136,17 +138,16 @@ from ranked r left join ranked_text t on t.rowid = r.number
 TASKS = "select id, task from ranked_task"
 _WORD = re.compile(r"\w+")
 _COMMON_WORDS = english.FUNCTION_WORDS | english.REQUEST_WORDS
-_CLAUSE_ENDS = re.compile(
-    r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s(?=not\b)|\s(?=\(not\b)|(?<=\))\s+", re.IGNORECASE
-)
-_EXCLUSION = re.compile(
+_CLAUSE_END = r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s(?=not\b)|\s(?=\(not\b)|(?<=\))\s+"
+_CLAUSE_ENDS = regex(_CLAUSE_END, re.IGNORECASE)
+_EXCLUSION_START = (
     r"^\(?not\b|\b(?:do not|don't|never) (?:use|trigger|apply|invoke)\b"
-    r"|^(?:skip|avoid)\b|^(?:(?:it|this skill) )?(?:does not|doesn't)\b",
-    re.IGNORECASE,
+    r"|^(?:skip|avoid)\b|^(?:(?:it|this skill) )?(?:does not|doesn't)\b"
 )
+_EXCLUSION = regex(_EXCLUSION_START, re.IGNORECASE)
 # The stored columns depend on these; an index of another version is rebuilt.
 VERSION = (
-    f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH_INFLUENCE} subjects {_CLAUSE_ENDS}{_EXCLUSION}{_LATIN_EDGE}"
+    f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH_INFLUENCE} scripts {_CLAUSE_END}{_EXCLUSION_START}{_EDGE}"
 )
 
 Terms = Mapping[str, float]  # stem -> weight

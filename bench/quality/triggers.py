@@ -4,7 +4,8 @@
 
 The questions are those of `triggers` in BENCH, half of them (by hash) for learning. `--learn`
 prints how well values of two weights separate the learning half: they differ little. Unrelated
-prompts are asked in vaults of another matter, a trader's wordings after a backtest.
+prompts are asked in vaults of another matter, a trader's wordings after a backtest. The questions
+of `scripts.tsv` are ours: in Chinese, Japanese, Korean or Russian, for skills described in English.
 """
 
 import argparse
@@ -31,6 +32,7 @@ from skillvault.vault.search.ranking import Document
 
 BENCH = Path(__file__).resolve().parents[3] / "shared" / "bench"
 UNRELATED = Path(__file__).with_name("unrelated.txt")  # everyday prompts, then programming
+SCRIPTS = Path(__file__).with_name("scripts.tsv")  # skills, or - for none; a question
 FLOOR = RecommendPolicy().answers
 EMPTY_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3)
 TELLING = (1.5, 2.0, 2.5, 3.0, 3.5)
@@ -152,6 +154,22 @@ def print_hits(questions: Sequence[Question], ways: Mapping[str, tuple[Rank, flo
         print(f"| {len(reported)}, {len(others)} not Latin | {way} | {' | '.join(columns)} |")
 
 
+def print_scripts(ways: Mapping[str, tuple[Rank, float]]) -> None:
+    """Print the same for our questions in other scripts, and how many without a skill get one."""
+    rows = [line.split("\t") for line in SCRIPTS.read_text(encoding="utf-8").splitlines()]
+    fitting = sum(skills != "-" for skills, _ in rows)
+    print(f"\n| {fitting} questions in four scripts | Hit@1 | empty | unrelated, answered |")
+    print("|---|---|---|---|")
+    for way, (rank, floor) in ways.items():
+        firsts = [(skills.split(","), rank(text)) for skills, text in rows]
+        shown = [(names, one.name) for names, one in firsts if one and one.evidence >= floor]
+        hits = sum(name in names for names, name in shown)
+        answered = sum(names == ["-"] for names, _ in shown)
+        empty = 1 - (len(shown) - answered) / fitting
+        unrelated = f"{answered} of {len(rows) - fitting}"
+        print(f"| {way} | {hits / fitting:.3f} | {empty:.3f} | {unrelated} |")
+
+
 def print_curves(questions: Sequence[Question], ways: Mapping[str, Rank]) -> None:
     """Print how often the author's skill stands first for what must not trigger it, by floor."""
     shares = " | ".join(f"{share:.0%} empty" for share in EMPTY_SHARES)
@@ -248,6 +266,7 @@ def main() -> int:
         ways["search, semantic"] = (rank_by_score(database, semantic=True), 0.0)
         ways["recommend, semantic"] = (rank_by_evidence(database, semantic=True), FLOOR)
     print_hits(questions, ways)
+    print_scripts(ways)
     print_curves(questions, {"BM25": bm25, "recommend": evidence})
     print_unrelated(options.bench)
     return 0

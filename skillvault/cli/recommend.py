@@ -4,10 +4,13 @@ The text for the agent goes to stdout, messages for a person go to stderr. The t
 `learning/recommend/render.py`.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,21 +25,23 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.learning.capture.prompt import LearnedText, frame_learned
+from skillvault.learning.capture import prompt
 from skillvault.learning.recommend import render
-from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.relevance import value_of
-from skillvault.learning.recommend.render import selection_values
-from skillvault.learning.recommend.shelf import Strategy
-from skillvault.loop.learned import LearnedPrompt
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Scalar
 from skillvault.model.text.text import join_items, shorten
 from skillvault.serving.background import is_taught
 from skillvault.serving.inquiry import KINDS
 from skillvault.serving.shelf import has_model
-from skillvault.sessions.transcripts import repository_of
+from skillvault.sessions import transcripts
 from skillvault.vault.files.arrival import make_printable
+
+if TYPE_CHECKING:
+    from skillvault.learning.capture.prompt import LearnedText
+    from skillvault.learning.recommend.recommend import Selection
+    from skillvault.learning.recommend.shelf import Strategy
+    from skillvault.loop.learned import LearnedPrompt
 
 _MAX_TEXT_LENGTH = 62  # characters of a text in a list
 FORMATS = ("prompt", "xml", "json")
@@ -174,7 +179,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
 def _repository(vault: Vault) -> str | None:
     """Return the name of the repository of the current folder; None in the vault itself."""
     folder = Path.cwd()
-    return None if folder.is_relative_to(vault.root) else repository_of(str(folder))
+    return None if folder.is_relative_to(vault.root) else transcripts.repository_of(str(folder))
 
 
 def _read_task(task: str) -> str:
@@ -201,10 +206,10 @@ def _parse_context(pairs: Iterable[str]) -> dict[str, Scalar]:
 def _print_answer(selection: Selection, output_format: str, learned: LearnedPrompt | None) -> None:
     if output_format == "json":
         extra = {"learned": learned_shape(learned.text)} if learned else {}
-        print_json({**selection_values(selection), **extra})
+        print_json({**render.selection_values(selection), **extra})
         return
     text = render.xml(selection) if output_format == "xml" else selection.prompt
-    output = frame_learned(text, learned.text) if learned else text
+    output = prompt.frame_learned(text, learned.text) if learned else text
     if output:
         echo(output)
 

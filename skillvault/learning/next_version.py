@@ -4,7 +4,6 @@ A next version has another name in proposed/, and names the approved skill that 
 `loop/next_versions.py` finds versions and calls this module; `review/` approves and rejects them.
 """
 
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +15,7 @@ from skillvault.learning.expire import key_edits
 from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.model.change import Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
+from skillvault.model.lazy import regex
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Skill, link_of, ref_of
 from skillvault.model.sameness import comparison
@@ -42,7 +42,7 @@ _LEARNED_KEYS = (
     "description", "tags", "roles", "stages", "subject", "account", "created", "expires",
 )  # fmt: skip
 # The counts and days in a statement, which change while the statement says the same.
-_COUNTS = re.compile(
+_COUNTS = regex(
     r"\b\d+ of (?:all )?\d+\b|\b\d{4}-\d\d-\d\d\b|\b\d+(?= (?:more |other )?(?:outcomes?|runs?|"
     r"times?|sessions?|occasions?|decisions?|cases?|facts?|failures?|losses|successes|gains?)\b)"
 )

@@ -3,7 +3,6 @@
 This module has the only list of context keys that are not conditions.
 """
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -11,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from skillvault.model.lazy import regex
 from skillvault.model.records import Outcome, Result, Scalar
 from skillvault.model.text.text import count_of, format_number, make_inert, pluralize
 
@@ -18,13 +18,13 @@ from skillvault.model.text.text import count_of, format_number, make_inert, plur
 FRAME_KEYS = ("client", "model", "branch", "repository")
 # Fields that an agent may copy from the result; `entry_value` is known before.
 _RESULT_KEYS = {*Result.__struct_fields__, "result", "outcome", "agent"} - {"entry_value", "unit"}
-_RESULT_WORD = re.compile(
+_RESULT_WORD = regex(
     r"(?:un)?succe(?:ss|ed).*|fail.*|(?:un)?solved?|pass(?:ed|es|ing)?|complet(?:ed?|es|ing|ion)"
     r"|w[io]n|win(?:s|ner|ners|ning)|los[te]|los(?:es|er|ers|ing)|(?:in)?correct(?:ly)?"
     r"|wrong(?:ly)?|accomplish.*|achiev.*|finished|profitabl[ey]|unprofitable"
 )
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_WORD = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _RESULT_KEY_WORDS = frozenset(
     "pnl profit profits error errors exception exceptions duration elapsed realized realised roi"
     " drawdown outcome outcomes result results holding held".split()

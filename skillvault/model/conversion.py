@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.model.errors import BadInputError, key_error
+from skillvault.model.lazy import regex
 from skillvault.model.records import Observer, Status, Trust, Via
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -23,8 +24,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "source.trust": get_args(Trust),
     "trust": get_args(Trust),
 }
-_KEY_PATH = re.compile(r" - at `\$\.?(?P<key>[^`]*)`$")
-_EXPECTED = re.compile(
+_KEY_PATH = regex(r" - at `\$\.?(?P<key>[^`]*)`$")
+_EXPECTED = regex(
     r"^Expected `(?P<want>[^`]+)`(?P<bound> [<>]=? [-\d.]+)?(?:, got `(?P<got>[^`]+)`)?"
 )
 _TYPE_NAMES = {

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.model.errors import BadInputError, key_error
+from skillvault.model.lazy import regex
 from skillvault.model.records import (
     LINK_TYPES,
     Link,
@@ -32,7 +33,7 @@ from skillvault.model.text.text import is_slug
 _EXAMPLE = "`- {type: promoted, to: fact/ID, at: TIME}`"
 _KINDS: tuple[str, ...] = get_args(RecordKind)
 # A line as the program writes it: the parser of YAML takes a hundred times as long.
-_PLAIN_LINE = re.compile(
+_PLAIN_LINE = regex(
     r"- \{type: ([a-z]+), to: ([a-z]+)/([a-z0-9-]+), at: '?([0-9TZ:.+-]+)'?\}\s*", re.ASCII
 )
 

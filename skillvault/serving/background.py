@@ -28,6 +28,7 @@ from skillvault.learning.recommend.recommend import NOT_LIVE, Background, Query
 from skillvault.learning.recommend.relevance import Match, fold_name, words_of
 from skillvault.learning.record import near_domain
 from skillvault.model.english import FULL, FUNCTION_WORDS, REQUEST_WORDS, WORK_WORDS, weight
+from skillvault.model.lazy import regex
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Ref, Scalar, Skill
 from skillvault.model.sameness.form import stem
@@ -41,12 +42,12 @@ _NO_LINE_FACTOR = 0.35  # of the evidence of a guide without a related line
 _MAX_SKILLS = 30  # best skills whose subjects are read
 _MAX_ENDING = 2  # letters at the end of a word that may differ: `migrations` says `migration`
 _MIN_STEM = 4  # letters that words have in common
-_WORD = re.compile(r"[^\W_]+")
+_WORD = regex(r"[^\W_]+")
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 _TIE_BREAK = 1e-9  # of a score, for a word's distance from the beginning of a fact
 # A run whose result nobody knows: no task learns from it.
-_OPEN_TRY = re.compile(r"- \d{4}-\d\d-\d\d open\b")
-_SECTION = re.compile(r"^(?=## )", re.MULTILINE)
+_OPEN_TRY = regex(r"- \d{4}-\d\d-\d\d open\b")
+_SECTION = regex(r"^(?=## )", re.MULTILINE)
 _COMMON_WORDS = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from skillvault.model.change import Change
 from skillvault.model.errors import PausedError, UsageError
+from skillvault.model.lazy import regex
 from skillvault.model.policy import Policy
 from skillvault.model.text import strict_yaml
 from skillvault.model.text.text import is_slug
@@ -33,10 +34,10 @@ KEY_LINE = "^[A-Za-z_]+:.*$"
 MANY_FILES = {"index.version": "4", "core.untrackedCache": "true"}
 HOOKS = ("pre-commit", "post-merge")
 _HOOK_MARK = "# Installed by `skillvault init"
-_RULES_MERGE = re.compile(
+_RULES_MERGE = regex(
     rf"^/?{re.escape(layout.LEARNINGS)}\s(?:.*\s)?[-!]?merge(?:=(\S+))?(?=\s|$)", re.MULTILINE
 )
-_PYTHON_LINE = re.compile(r"^python=(.*)$", re.MULTILINE)
+_PYTHON_LINE = regex(r"^python=(.*)$", re.MULTILINE)
 _TEMPLATE_FILES = (layout.VAULT_FILE, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
 
 

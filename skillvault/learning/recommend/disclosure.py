@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.recommend.duplicates import says_same
+from skillvault.model.lazy import regex
 from skillvault.model.policy import RecommendPolicy
 from skillvault.model.sameness.vocabulary import NEGATIONS
 from skillvault.model.text import markdown
@@ -45,8 +46,8 @@ _FACT_SIZES = (400, 300, 220)  # characters of the line of a fact; the first siz
 _ONLY_FACT_SIZES = (160, 110)  # further sizes if there is one line
 _ADVICE_SHARE = 0.45  # share of a fact's line for the advice
 _MIN_QUOTATION = 20  # characters; a longer quotation is shown only once in an answer
-_QUOTATION = re.compile(r"[\u201c\"]([^\u201d\"]+)[\u201d\"]")
-_ASIDE = re.compile(r"\s*\([^()]*\)")  # the first to be cut from a long text
+_QUOTATION = regex(r"[\u201c\"]([^\u201d\"]+)[\u201d\"]")
+_ASIDE = regex(r"\s*\([^()]*\)")  # the first to be cut from a long text
 
 Action = tuple[str, str]  # domain, action
 

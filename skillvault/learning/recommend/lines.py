@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from skillvault.model.brief import RULES
 from skillvault.model.english import FUNCTION_WORDS, weight
+from skillvault.model.lazy import regex
 from skillvault.model.sameness.comparison import MARK_WEIGHT
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW
@@ -22,13 +23,13 @@ _WHOLE_SECTIONS = (RULES, "Refused")
 _FIRST_DEEDS = 3  # lines of `Do` that are shown for any task
 _MAX_NEAR = 8  # lines near the task to show
 _PREFIX = 4  # letters that two forms of a word share
-_WORD = re.compile(r"\w+")
-_DEED_END = re.compile(rf"{ARROW}| \((?:weak|strong): ")  # follows the deed in the line of a try
+_WORD = regex(r"\w+")
+_DEED_END = regex(rf"{ARROW}| \((?:weak|strong): ")  # follows the deed in the line of a try
 # Counts and dates in a generated line, which no task is about.
-_COUNTS = re.compile(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
+_COUNTS = regex(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
 # The label `file in repository: `; the repository is removed, because all lines name it.
-_REPOSITORY = re.compile(r"^((?:- )?(?: \w+: )?[^:]{1,90}?) in [\w.-]+(?=: )")
-_PAIR = re.compile(r"(?<=[A-Z])[-/](?=[A-Z])")
+_REPOSITORY = regex(r"^((?:- )?(?: \w+: )?[^:]{1,90}?) in [\w.-]+(?=: )")
+_PAIR = regex(r"(?<=[A-Z])[-/](?=[A-Z])")
 
 
 class LineMatch(NamedTuple):

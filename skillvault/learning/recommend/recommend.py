@@ -38,7 +38,7 @@ from skillvault.learning.recommend.relevance import Match, Weighing, draw, draw_
 from skillvault.learning.rules import Rules
 from skillvault.model.policy import Policy
 from skillvault.model.records import Scalar
-from skillvault.model.text.html_table import html_table
+from skillvault.model.text import html_table
 from skillvault.model.text.text import count_of, count_tokens
 
 Reason = Literal[
@@ -163,7 +163,7 @@ class Selection(Struct, frozen=True):
             (fact.handle, fact.id, "", f"{fact.evidence:.2f}", fact.text) for fact in self.facts
         ]
         columns = ("handle", "name", "use", "relevance", "about")
-        return html_table(f"recommended in {self.domain}", columns, [*skills, *facts])
+        return html_table.html_table(f"recommended in {self.domain}", columns, [*skills, *facts])
 
 
 class Background(Struct, frozen=True):

@@ -5,19 +5,19 @@
 
 import hashlib
 import math
-import re
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from skillvault.model.lazy import regex
 from skillvault.model.policy import Boost, RecommendPolicy
 from skillvault.model.records import Scalar
 
 Context = Mapping[str, Scalar]
 
 _MIN_BEST_SCORE = 0.3  # a text with a lower score does not answer the task, even if it is best
-_SEPARATOR = re.compile(r"[\s_-]+")
-_INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATOR = regex(r"[\s_-]+")
+_INNER_CAPITAL = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Match(NamedTuple):

@@ -16,6 +16,7 @@ import msgspec
 from skillvault.learning.recommend.disclosure import INSTRUCTION, REMINDER, paths_of
 from skillvault.learning.recommend.recommend import MAX_NEXT, Query, Selection, ServedSkill
 from skillvault.model.errors import UsageError
+from skillvault.model.lazy import regex
 from skillvault.model.records import MAX_TEXT, Skill, stamp
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import join_items
@@ -24,7 +25,7 @@ _RECORDED_KEYS = ("blob", "relevance", "badge", "handle", "how")  # of a skill i
 _TAGS = "skills|skill|named|facts|learned|instruction"
 _MAX_TAG = 20  # characters
 # A model recognizes a tag even with white space or control characters in it.
-_TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
+_TAG = regex(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 
 def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:

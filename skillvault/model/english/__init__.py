@@ -14,6 +14,7 @@ FULL = 40  # the weight of a word that is rare in English
 
 _WORDS = dict(read_sections("skillvault.model.english", "words.txt"))
 FUNCTION_WORDS = frozenset(_WORDS["function"].split())
+_FUNCTION_CHARACTERS = frozenset("".join(_WORDS["function characters"].split()))
 # Words that phrase a question or a request, rather than name its topic.
 REQUEST_WORDS = frozenset(_WORDS["request"].split())
 # Words of requests for work of any subject: more frequent in requests than in English at large.
@@ -40,6 +41,11 @@ def translate(text: str) -> list[str]:
         english for word, english in pairs if word in (text if _UNSPACED.search(word) else starts)
     ]
     return [part for english in dict.fromkeys(found_words) for part in english.split()]
+
+
+def is_function_word(word: str) -> bool:
+    """Return True for a function word, or characters of Chinese and kana that form no other."""
+    return word in FUNCTION_WORDS or _FUNCTION_CHARACTERS.issuperset(word)
 
 
 def other_forms(word: str) -> list[str]:

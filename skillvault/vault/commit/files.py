@@ -7,7 +7,6 @@ name in the git dir while a process has it open, so that no late line is lost.
 
 import errno
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,12 +17,13 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 from skillvault.model.errors import UncommittedEditError
+from skillvault.model.lazy import regex
 from skillvault.vault.commit.git_activity import writers_of
 from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.objects import EXECUTABLE
 
-_SECOND_NAME = re.compile(r"late-(?P<size>[0-9]+)-(?P<path>.+)-[0-9]+-[0-9]+")
+_SECOND_NAME = regex(r"late-(?P<size>[0-9]+)-(?P<path>.+)-[0-9]+-[0-9]+")
 _LATE_SECONDS = 2.0  # the time that a process has to close a replaced file
 _HELD_SECONDS = 1.0  # a file that is open for this long counts as held open
 _PAUSE = 0.01

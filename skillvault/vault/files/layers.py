@@ -7,12 +7,12 @@ A layer is an installed package with skills, or a folder named in `shelf.dirs`. 
 import os
 import shlex
 import stat
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zipfile import is_zipfile
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
 # The errors that importlib raises for unreadable metadata.
+_INFO_FOLDERS = (".dist-info", ".egg-info", "egg-info")
 _METADATA_ERRORS = (OSError, ValueError, TypeError, KeyError, AttributeError)
 
 
@@ -173,10 +174,29 @@ def skill_bytes(path: Path) -> bytes:
 
 
 def distributions() -> Iterable["Distribution"]:
-    """Return the installed packages."""
-    from importlib import metadata  # noqa: PLC0415 (18 ms)
+    """Return the installed packages; none if no file of entry points names the group."""
+    if not any(map(_names_group, sys.path)):
+        return ()
+    from importlib import metadata  # noqa: PLC0415 (18 ms, and as much to read all packages)
 
     return metadata.distributions()
+
+
+def _names_group(place: str) -> bool:
+    """Return True if an entry of `sys.path` is no folder, or a package there may name the group."""
+    folder = place or "."
+    if not os.path.isdir(folder):  # noqa: PTH112 (a zip file, or missing)
+        return os.path.exists(folder)  # noqa: PTH110
+    with suppress(OSError):
+        infos = [name for name in os.listdir(folder) if name.lower().endswith(_INFO_FOLDERS)]  # noqa: PTH208
+        return any(_reads_group(f"{folder}/{name}/entry_points.txt") for name in infos)
+    return False
+
+
+def _reads_group(file: str) -> bool:
+    with suppress(OSError), open(file, "rb") as stream:  # noqa: PTH123 (a hundred packages)
+        return GROUP.encode() in stream.read()
+    return False
 
 
 def plugins() -> tuple[list[Path], list[Problem]]:
@@ -230,6 +250,8 @@ def _find_package(package: str) -> Path:
     if folder := next(filter(Path.is_dir, folders), None):
         return folder
     files = [part for folder in folders for part in (folder, *folder.parents) if part.is_file()]
+    from zipfile import is_zipfile  # noqa: PLC0415 (3 ms, for an error alone)
+
     if any(map(is_zipfile, files)):
         raise _package_error(package, "lies in a zip file, where its skills cannot be read")
     reason = "is a module without a folder" if files else "no such package is installed"

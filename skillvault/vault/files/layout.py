@@ -13,6 +13,7 @@ from typing import cast
 
 from skillvault.model import records
 from skillvault.model.errors import NotAVaultError
+from skillvault.model.lazy import regex
 from skillvault.model.text.text import is_slug
 
 VAULT_FILE = "vault.yaml"
@@ -32,29 +33,27 @@ FOLDERS = (
     *("retractions", *SHELVES, "links"),
 )
 
-_ID = re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
-_DATED_PATH = re.compile(
+_ID = regex(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
+_DATED_PATH = regex(
     r"^(?P<folder>outcomes|evaluations|recommendations|retractions)/(?P<domain>[^/]+)/(?P<y>[0-9]{4})/(?P<m>[0-9]{2})/"
     r"(?P<d>[0-9]{2})/(?P<id>(?P=y)(?P=m)(?P=d)t[0-9]{6}z-[0-9a-f]{10})\.yaml\Z"
 )
-_SESSION = re.compile(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml\Z")
-_ANSWER = re.compile(
-    r"^answers/(?P<domain>[^/]+)/[0-9]{4}/[0-9]{2}/(?P<id>[a-z]+-[0-9a-f]{12})\.json\Z"
-)
+_SESSION = regex(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml\Z")
+_ANSWER = regex(r"^answers/(?P<domain>[^/]+)/[0-9]{4}/[0-9]{2}/(?P<id>[a-z]+-[0-9a-f]{12})\.json\Z")
 # Files in a skill's folder that the program writes together with its SKILL.md.
-_REFERENCE_FILE = re.compile(
+_REFERENCE_FILE = regex(
     r"(?:skills|proposed|archive)/[^/]+/references/(?:evidence\.yaml|(?:statements|tried)\.md)"
 )
-_SKILL = re.compile(r"^(?:skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
-_TRIES_FILE = re.compile(r"skills/[^/]+/references/tried\.md")
-_FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
-_CORRECTION = re.compile(r"^(?:proposed|archive)/memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
+_SKILL = regex(r"^(?:skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
+_TRIES_FILE = regex(r"skills/[^/]+/references/tried\.md")
+_FACT = regex(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
+_CORRECTION = regex(r"^(?:proposed|archive)/memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
 _PATHS: dict[records.RecordKind, re.Pattern[str]] = {
     "session": _SESSION, "answer": _ANSWER, "skill": _SKILL, "fact": _FACT,
     "correction": _CORRECTION,
 }  # fmt: skip
 _LINKS = ".links.yaml"  # the ending of a list of links, beside the record with the links
-_SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
+_SKILL_LINKS = regex(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
 
 def real_path(path: Path) -> Path:

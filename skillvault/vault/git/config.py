@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from skillvault.model.lazy import regex
 from skillvault.vault.files import layout
 from skillvault.vault.git.process import as_environment
 
@@ -49,12 +50,12 @@ _SIGNERS = {
 }
 _LOCAL_SCOPES = ("local", "worktree")
 _TRUE_WORDS = frozenset({"true", "yes", "on", "1"})
-_IDENTITY_KEY = re.compile(r"(user|author|committer)\.(name|email)$")
+_IDENTITY_KEY = regex(r"(user|author|committer)\.(name|email)$")
 _DIRS = "skillvault.dirs"
-_REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
-_PROMISOR = re.compile(r"remote\.(?P<name>.+)\.promisor")
-_BRANCH_REMOTE = re.compile(r"branch\.(?P<branch>.+)\.remote")
-_INCLUDE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
+_REMOTE = regex(r"remote\.(?P<name>.+)\.url")
+_PROMISOR = regex(r"remote\.(?P<name>.+)\.promisor")
+_BRANCH_REMOTE = regex(r"branch\.(?P<branch>.+)\.remote")
+_INCLUDE = regex(r"include\.|includeif\.|extensions\.worktreeconfig$")
 _FILTER_STEPS = ("clean", "smudge", "process")
 MOMENT = 0.1  # seconds; a file that is saved twice within them may look unchanged
 
@@ -322,7 +323,7 @@ ATTRIBUTE = "merge=skillvault"
 _CALL = "-P -m skillvault merge-driver %O %A %B %P"
 
 # Keys as git prints them: the section and the last part in lower case.
-_PROGRAM_KEY = re.compile(
+_PROGRAM_KEY = regex(
     r"core\.(?:hookspath|pager|editor|sshcommand|askpass|gitproxy|alternaterefscommand)"
     r"|diff\.external|diff\..+\.(?:command|textconv)|merge\..+\.driver"
     r"|filter\..+\.(?:clean|smudge|process)"
@@ -336,11 +337,11 @@ _PROGRAM_KEY = re.compile(
     r"|lfs\.customtransfer\..+\.path|lfs\.extension\..+\.(?:clean|smudge)"
     r"|include\.path|includeif\..+\.path"
 )
-_SWITCH_OR_PROGRAM = re.compile(r"core\.fsmonitor|pager\..+")
-_SWITCH = re.compile(r"true|false|yes|no|on|off|[-+]?[0-9]+[kmg]?", re.IGNORECASE)
+_SWITCH_OR_PROGRAM = regex(r"core\.fsmonitor|pager\..+")
+_SWITCH = regex(r"true|false|yes|no|on|off|[-+]?[0-9]+[kmg]?", re.IGNORECASE)
 _COMMAND_PREFIXES = (
-    (re.compile(r"alias\..+|submodule\..+\.update"), "!"),
-    (re.compile(r"remote\..+\.(?:push)?url"), "ext::"),
+    (regex(r"alias\..+|submodule\..+\.update"), "!"),
+    (regex(r"remote\..+\.(?:push)?url"), "ext::"),
 )
 
 

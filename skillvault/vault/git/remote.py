@@ -19,6 +19,7 @@ from typing import Literal
 from msgspec import Struct
 
 from skillvault.model.errors import GitError
+from skillvault.model.lazy import regex
 from skillvault.model.text.text import slug
 from skillvault.vault.disk import read_state
 from skillvault.vault.git.config import CLONE
@@ -47,9 +48,9 @@ def clone_name(git: Git) -> str:
 
 _NO_BRANCH = "couldn't find remote ref"  # in git's message
 _OPTIONS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-_REFUSAL = re.compile(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
+_REFUSAL = regex(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
 # A remote answers so if another push came a moment earlier.
-_RACE = re.compile(r"lock|incorrect old value|failed to update ref|reference already exists|stale")
+_RACE = regex(r"lock|incorrect old value|failed to update ref|reference already exists|stale")
 
 Answer = Literal["accepted", "outrun"]
 

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 from skillvault.model.errors import GitError, NotAVaultError, UsageError
+from skillvault.model.lazy import regex
 from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.git.committer import Committer
 from skillvault.vault.git.config import LISTING, CachedSettings, Settings, cache_settings
@@ -43,11 +44,9 @@ _MAX_CONFLICTS, _BINARY_CODE = 127, 255  # exit codes of `git merge-file`
 _SYNC_ENVIRONMENT = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
 # A plain config has no later format, no extension and no other work tree, and is not bare. It has
 # only lines that git can read. A partial clone has format 1, without an extension.
-_LINE = re.compile(
-    r"\s*(?:[#;].*|\[[\w.-]+(?:\s+\"[^\"\\]*\")?\]\s*|[A-Za-z][\w-]*\s*(?:=[^\"\\]*)?)?"
-)
-_SPECIAL_KEY = re.compile(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
-_PLAIN_VALUE = re.compile(r"\s*(?:bare = false|repositoryformatversion = [01])\s*")
+_LINE = regex(r"\s*(?:[#;].*|\[[\w.-]+(?:\s+\"[^\"\\]*\")?\]\s*|[A-Za-z][\w-]*\s*(?:=[^\"\\]*)?)?")
+_SPECIAL_KEY = regex(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
+_PLAIN_VALUE = regex(r"\s*(?:bare = false|repositoryformatversion = [01])\s*")
 _NAME = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII)
 _BRANCH = re.compile(rb"ref: refs/heads/(%s)\n" % _NAME.pattern.encode())
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
@@ -339,7 +338,7 @@ def _read_plain_file(path: Path) -> bytes:
         return file.read()
 
 
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = regex(r"\d{4}-\d\d-\d\d")
 
 
 @contextmanager

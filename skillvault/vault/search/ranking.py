@@ -9,6 +9,7 @@ vaults. The ranking reads only its own tables.
 import math
 import re
 import sqlite3
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -20,20 +21,31 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.model import english
+from skillvault.model.lazy import regex
 from skillvault.model.records import PROGRAM_ORIGINS, Evaluation, Fact, Skill
 from skillvault.model.text.text import UNSPACED
 
 FIELDS = ("name", "description", "body", "task", "against")
 TOKENS = "porter unicode61"
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
+_UNSPACED_RUN = regex(f"[{UNSPACED}]{{2,}}")
+_ATTACHED = f"[{UNSPACED}\uac00-\ud7a3]"  # scripts whose particles follow a Latin name at once
+_EDGE = f"(?<=[0-9A-Za-z])(?={_ATTACHED})|(?<={_ATTACHED})(?=[0-9A-Za-z])"
+_LATIN_EDGE = regex(_EDGE)
 
 
 def split_unspaced(text: str) -> str:
     """Split the runs of scripts without spaces into overlapping pairs of characters.
 
-    So a word within a run is found.
+    The pairs overlap, so a word within a run is found. A Latin name beside them is a word.
     """
-    return text if text.isascii() else _UNSPACED_RUN.sub(_pairs, text)
+    return text if text.isascii() else _UNSPACED_RUN.sub(_pairs, _LATIN_EDGE.sub(" ", text))
+
+
+def find_scripts(text: str) -> list[str]:
+    """Return a term for each script of a text, Latin and the Greek of formulas excepted."""
+    letters = {letter for letter in text if letter.isalpha() and not letter.isascii()}
+    scripts = {unicodedata.name(letter, "LATIN").split()[0].lower() for letter in letters}
+    return sorted(f"script{script}" for script in scripts - {"latin", "greek"})
 
 
 def _pairs(run: re.Match[str]) -> str:
@@ -77,6 +89,7 @@ _BASE_BITS = 0.5  # bits added to each term, so that a term of all texts counts 
 _MAX_WORDS = 2_000  # the most words of a query that are used
 _MAX_CHARACTERS = 4_000  # the most characters of a query that are looked up in the glossary
 _GENERAL_WEIGHT = 0.3  # the weight of a general word of a query
+_SCRIPT_WEIGHT = 0.7  # the weight of a script that query and description share; no evidence
 _FORM_WEIGHT = 0.5  # the weight of another form of an irregular word
 _MAX_COMPARED = 100  # the most documents that are compared by meaning
 _MEANING_SHARE = 0.4  # the share of the meaning in the score
@@ -125,16 +138,17 @@ from ranked r left join ranked_text t on t.rowid = r.number
 TASKS = "select id, task from ranked_task"
 _WORD = re.compile(r"\w+")
 _COMMON_WORDS = english.FUNCTION_WORDS | english.REQUEST_WORDS
-_CLAUSE_ENDS = re.compile(
-    r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s(?=not\b)|\s(?=\(not\b)|(?<=\))\s+", re.IGNORECASE
-)
-_EXCLUSION = re.compile(
+_CLAUSE_END = r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s(?=not\b)|\s(?=\(not\b)|(?<=\))\s+"
+_CLAUSE_ENDS = regex(_CLAUSE_END, re.IGNORECASE)
+_EXCLUSION_START = (
     r"^\(?not\b|\b(?:do not|don't|never) (?:use|trigger|apply|invoke)\b"
-    r"|^(?:skip|avoid)\b|^(?:(?:it|this skill) )?(?:does not|doesn't)\b",
-    re.IGNORECASE,
+    r"|^(?:skip|avoid)\b|^(?:(?:it|this skill) )?(?:does not|doesn't)\b"
 )
+_EXCLUSION = regex(_EXCLUSION_START, re.IGNORECASE)
 # The stored columns depend on these; an index of another version is rebuilt.
-VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH_INFLUENCE} subjects {_CLAUSE_ENDS}{_EXCLUSION}"
+VERSION = (
+    f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH_INFLUENCE} scripts {_CLAUSE_END}{_EXCLUSION_START}{_EDGE}"
+)
 
 Terms = Mapping[str, float]  # stem -> weight
 # (weight by word of the query, words of each text) -> nearness of each text, 0..1.
@@ -274,6 +288,7 @@ def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
     if not (name or document.description):  # the names in the body stand for it
         name = " ".join(filter(_is_name, _WORD.findall(document.body)))
     uses, exclusions = _split_description(document.description)
+    uses = " ".join([uses, *find_scripts(uses)])
     texts = tuple(map(split_unspaced, (name, uses, document.body, task, exclusions)))
     worths = (_word_worth(field, text) for field, text in zip(FIELDS[1:4], texts[1:4], strict=True))
     return document.id, document.kind, document.domain, *worths, *texts
@@ -341,7 +356,8 @@ def find(
     with closing(Stems()) as stems:
         words = [*_words(query)[:_MAX_WORDS], *english.translate(query[:_MAX_CHARACTERS])]
         asked_terms, forms = _query_terms(stems, words)
-        terms = index.weigh({**forms, **asked_terms})
+        scripts = dict.fromkeys(find_scripts(query), _SCRIPT_WEIGHT)
+        terms = index.weigh({**forms, **asked_terms, **scripts})
         best_hits = index.best(
             index.scores(terms), max(limit, _MAX_COMPARED) if by_meaning else limit
         )
@@ -407,7 +423,7 @@ def _query_terms(stems: Stems, words: Sequence[str]) -> tuple[Terms, Terms]:
 def _words(text: str) -> list[str]:
     """Return the words of a text, except function words such as "the"."""
     words = _WORD.findall(split_unspaced(text).lower())
-    return [word for word in words if word not in english.FUNCTION_WORDS]
+    return list(filterfalse(english.is_function_word, words))
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
@@ -616,7 +632,8 @@ class _Index:
                 is_body_only = field == "body" and worths[number][1] < _EMPTY_FIELD_WORTH
                 worth = _BODY_WORTH if is_body_only else _NAME_WORTH if field == "name" else 1.0
                 evidence[number] = max(evidence.get(number, 0.0), worth)
-        evidence |= {number: evidence.get(number, 0.0) - 2.0 for number in excluding_numbers}
+        # A word that uses and exclusions share is part of an excluded phrase: it says nothing.
+        evidence |= {number: 0.0 if number in evidence else -2.0 for number in excluding_numbers}
         counts = {number: count for number, count in counts.items() if count > 0}
         limit = _SATURATION + 1
         scores = {doc: count * limit / (count + _SATURATION) for doc, count in counts.items()}

@@ -214,6 +214,12 @@ def test_what_a_description_excludes_counts_against_it(
     assert "a" not in shares(database, "print invoices")
 
 
+def test_a_word_of_uses_and_exclusions_counts_for_neither(database: sqlite3.Connection) -> None:
+    uses = "Designs ledgers. Do not use for schema design."
+    add_documents(database, [skill("a", uses), skill("b", "x")])
+    assert shares(database, "design ledgers") == shares(database, "ledgers")
+
+
 def test_a_word_of_the_body_alone_is_less_evidence(database: sqlite3.Connection) -> None:
     add_documents(database, [skill("a", "about ledgers", "invoices"), skill("b", "about invoices")])
     evidence = shares(database, "invoices")
@@ -260,6 +266,20 @@ def test_none_are_found_where_none_are_asked(database: sqlite3.Connection, limit
 def test_texts_without_spaces_are_found_by_their_parts(database: sqlite3.Connection) -> None:
     add_documents(database, [fact("a", "资金费率高时不要追多"), fact("b", "止损要早")])
     assert names(database, "费率") == ["a"]
+
+
+def test_particles_of_unspaced_texts_find_nothing(database: sqlite3.Connection) -> None:
+    add_documents(database, [fact("a", "早く寝たいです"), fact("b", "我可以睡觉")])
+    assert names(database, "これをしたい 怎么可以") == []
+
+
+def test_of_equal_skills_the_skill_described_in_the_script_of_the_query_is_first(
+    database: sqlite3.Connection,
+) -> None:
+    add_documents(database, [skill("a", "Plan a trip."), skill("b", "Plan a trip, 旅行安排.")])
+    assert names(database, "plan a trip") == ["a", "b"]
+    assert names(database, "計劃一下") == ["b", "a"]
+    assert shares(database, "旧事")["b"] == 0
 
 
 def test_an_empty_index_answers_with_nothing(database: sqlite3.Connection) -> None:
@@ -330,7 +350,12 @@ def test_an_irregular_word_has_its_other_forms(word: str, forms: list[str]) -> N
 
 @pytest.mark.parametrize(
     ("text", "cut"),
-    [("plain text", "plain text"), ("见费率高", " 见费 费率 率高 "), ("a 费 b", "a 费 b")],
+    [
+        ("plain text", "plain text"),
+        ("见费率高", " 见费 费率 率高 "),
+        ("a 费 b", "a 费 b"),
+        ("PDF를 2页", "PDF 를 2 页"),
+    ],
 )
 def test_runs_without_spaces_are_cut_into_pairs(text: str, cut: str) -> None:
     assert split_unspaced(text) == cut

@@ -166,11 +166,6 @@ class Vault:
             setup.add_local_files(root, git, report, post_merge=post_merge)
         return vault, report
 
-    @staticmethod
-    def doctor(path: Path | str | None = None, *, now: datetime | None = None) -> list[Row]:
-        """Find what keeps the vault from working, even if it cannot be opened."""
-        return diagnosis.examine(None if path is None else Path(path), now or _clock())
-
     # ── the loop ─────────────────────────────────────────────────────────────────────
 
     def run(  # noqa: PLR0913 (each keyword is a wish of the caller's)
@@ -515,10 +510,7 @@ def _recovered_store(vault: Vault, *, dry: bool) -> Iterator[Store]:
 
 
 def _recover_if_free(store: Store) -> None:
-    """Complete or undo what a killed writer left, if that can be done now.
-
-    If another writer is active, it does so itself. `status` tells why a vault is `paused`.
-    """
+    """Complete or undo what a killed writer left, unless another writer is active."""
     with suppress(VaultBusyError, PausedError):
         store.recover(wait=False)
 
@@ -627,6 +619,11 @@ def undo(
 ) -> Report:
     """Undo a commit, or a skill's, as a rejection. Raise UsageError if there is nothing to undo."""
     return _decide(vault, undoing.undo_changes, text, reason, at=now or _clock(), dry=dry)
+
+
+def doctor(path: Path | str | None = None, *, now: datetime | None = None) -> list[Row]:
+    """Find what keeps a vault from working, even if it cannot be opened."""
+    return diagnosis.examine(None if path is None else Path(path), now or _clock())
 
 
 def upgrade(vault: Vault, *, now: datetime | None = None, dry: bool = False) -> Report:

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from skillvault import api
 from skillvault.api import Vault
+from skillvault.api import doctor as examine
 from skillvault.cli.exchange import import_option, offer_sessions
 from skillvault.cli.options import (
     VaultPath,
@@ -155,7 +156,7 @@ def doctor(upgrade: bool, vault_path: Path | None, as_data: bool) -> None:
     if upgrade:
         _preview_upgrade(open_vault(vault_path), as_data=as_data)
         return
-    rows = Vault.doctor(choose_vault(vault_path))
+    rows = examine(choose_vault(vault_path))
     if as_data:
         print_json(rows)
     else:

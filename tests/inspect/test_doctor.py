@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.cli.commands import cli
 from skillvault.inspect.doctor import CHECKS, Examination, Row, Space, _run_check, disk_row
 from skillvault.model.errors import BadInputError, GitError, NotAVaultError
@@ -27,7 +27,7 @@ MIB = 1024 * 1024
 def rows(root: Path) -> dict[str, list[Row]]:
     """check -> its rows; every check must have one, and the exit code must fit."""
     found: dict[str, list[Row]] = {}
-    given = Vault.doctor(root, now=NOW)
+    given = doctor(root, now=NOW)
     for row in given:
         found.setdefault(row.check, []).append(row)
     missing = [c for c in CHECKS if not {c, *NAMES.get(c, ())} & found.keys()]
@@ -71,7 +71,7 @@ def test_without_a_name_the_vault_is_found_upward(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(vault.root / "inbox")
-    (row,) = [row for row in Vault.doctor(now=NOW) if row.check == "vault"]
+    (row,) = [row for row in doctor(now=NOW) if row.check == "vault"]
     assert row.detail == str(vault.root)
 
 
@@ -104,13 +104,13 @@ def test_a_project_gets_no_advice_about_its_git(
 ) -> None:
     Person(tmp_path).git("init", "-q", "-b", "master")
     monkeypatch.chdir(tmp_path)
-    problem_checks = [row.check for row in Vault.doctor(now=NOW) if row.state != "ok"]
+    problem_checks = [row.check for row in doctor(now=NOW) if row.state != "ok"]
     assert problem_checks == ["vault"]
 
 
 def test_a_folder_that_does_not_exist_is_no_vault(tmp_path: Path) -> None:
     with pytest.raises(NotAVaultError, match="no vault here"):
-        Vault.doctor(tmp_path / "not" / "here")
+        doctor(tmp_path / "not" / "here")
 
 
 def test_a_repository_without_a_commit_is_told(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.inspect.doctor import Row
 from skillvault.model.errors import PausedError
 from skillvault.vault.git.config import DRIVER
@@ -22,7 +22,7 @@ from tests.vault.given import script
 
 def rows(vault: Vault, check: str) -> list[Row]:
     """The rows of one check."""
-    return [row for row in Vault.doctor(vault.root, now=NOW) if row.check == check]
+    return [row for row in doctor(vault.root, now=NOW) if row.check == check]
 
 
 def sign_by(person: Person, place: Path, body: str) -> None:
@@ -76,7 +76,7 @@ def test_a_read_only_disk_is_called_so_and_no_chmod_is_advised(
         vault = Vault(Path(shutil.copytree(vault.root, tmp_path / "disk/vault", symlinks=True)))
         (vault.root / "inbox/a.json").write_bytes(as_file(raw()))
         disk.remount("ro")
-        given = Vault.doctor(vault.root, now=NOW)
+        given = doctor(vault.root, now=NOW)
         troubles = [row for row in given if row.state == "problem"]
         assert {row.check for row in troubles} == {"disk", "disk of git"}
         assert all("the file system is read-only" in row.detail for row in troubles)
@@ -101,7 +101,7 @@ def unwritable(folder: Path) -> Iterator[None]:
 @pytest.mark.parametrize("name", [".", "inbox", "quarantine", ".git", ".git/objects"])
 def test_each_folder_that_is_written_to_is_tried(vault: Vault, name: str) -> None:
     with unwritable(vault.root / name):
-        found = Vault.doctor(vault.root, now=NOW)
+        found = doctor(vault.root, now=NOW)
     (row,) = [row for row in found if str((vault.root / name).resolve()) + ":" in row.detail]
     assert (row.state, "not writable" in row.detail) == ("problem", True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.check import find_losses
 from tests.conftest import NOW, Person
@@ -40,7 +40,7 @@ def lost(root: Path) -> set[str]:
 
 def pick(root: Path) -> None:
     """Run the command that doctor prints."""
-    (row,) = [row for row in Vault.doctor(root) if row.check == "lost commits"]
+    (row,) = [row for row in doctor(root) if row.check == "lost commits"]
     assert row.fix
     program, *args = row.fix.split(" ")
     assert program == "git"
@@ -105,7 +105,7 @@ def test_lost_records_are_named_and_brought_back_with_their_provenance(root: Pat
     for path in (root / ".git/skillvault/taken").glob("*"):
         shutil.rmtree(path)  # what would return by itself
     (note,) = [note for note in vault.check().notes if note.code == "lost"]
-    (row,) = [row for row in Vault.doctor(root) if row.check == "lost commits"]
+    (row,) = [row for row in doctor(root) if row.check == "lost commits"]
     assert row.state == "note"
     assert f"{row.detail}; bring them back with `{row.fix}`" == note.message
     pick(root)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.vault.commit import git_activity
 from skillvault.vault.git.index_file import IndexFile
 from tests.machine.given import until
@@ -49,7 +49,7 @@ def test_a_commit_that_holds_the_index_is_named_with_its_process(
         assert "git holds .git/index.lock since " in holder
         assert f"(process {pid}, `git -c core.editor=" in holder
         assert f"process {pid}" in publication.run(root)
-        assert any(holder in row.detail for row in Vault.doctor(root))
+        assert any(holder in row.detail for row in doctor(root))
         assert len(list((root / "inbox").glob("*.json"))) == DROPPED
     assert Vault.open(root).status().git is None
     assert publication.run(root) == ""
@@ -135,5 +135,5 @@ def test_a_journal_that_cannot_be_read_pauses_and_questions_are_answered(root: P
     assert status.outcomes == publication.RECORDED
     assert "the journal cannot be read" in (status.paused or "")
     assert not Vault(root).check().problems
-    (row,) = [row for row in Vault.doctor(root) if row.check == "killed writer"]
+    (row,) = [row for row in doctor(root) if row.check == "killed writer"]
     assert row.state == "problem"

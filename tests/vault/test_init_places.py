@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.cli import main
 from skillvault.cli.commands import cli
 from skillvault.model.errors import PausedError, SkillvaultError
@@ -58,7 +58,7 @@ def test_a_vault_has_the_name_that_was_given_and_nothing_stands_beside_it(
     vault.record([("a.json", as_file(raw(domain="coding")))], now=NOW)
     vault.run(now=NOW)
     assert vault.check().problems == []
-    assert [row.detail for row in Vault.doctor(Path(name)) if row.state == "problem"] == []
+    assert [row.detail for row in doctor(Path(name)) if row.state == "problem"] == []
     assert [path.name for path in place.iterdir()] == [name]
     person = Person(vault.root)
     assert person.status() == ""
@@ -216,7 +216,7 @@ def test_a_vault_without_its_git_dir_leaves_the_repository_around_it(outer: Pers
         Vault.open(vault.root)
     for words in (["status"], ["run"], ["sync"], ["log"], ["check"]):
         CliRunner().invoke(cli, ["--vault", "inner", *words])
-    Vault.doctor(outer.root / "inner")
+    doctor(outer.root / "inner")
     assert below(outer.root / ".git") == everything
 
 

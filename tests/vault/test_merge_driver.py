@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from tests.clones import Team
 from tests.conftest import NOW, Person
 
@@ -74,8 +74,8 @@ def test_a_record_that_cannot_be_read_is_left_to_the_person(team: Team) -> None:
 
 def test_doctor_says_where_the_attribute_has_no_driver(team: Team) -> None:
     ada = team.clones[0]
-    rows = {row.check: row for row in Vault.doctor(ada.root, now=NOW)}
+    rows = {row.check: row for row in doctor(ada.root, now=NOW)}
     assert rows["merge driver"].state == "ok"
     ada.person.git("config", "--unset", "merge.skillvault.driver")
-    rows = {row.check: row for row in Vault.doctor(ada.root, now=NOW)}
+    rows = {row.check: row for row in doctor(ada.root, now=NOW)}
     assert (rows["merge driver"].state, rows["merge driver"].fix) == ("note", "skillvault init")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.model.errors import NotAVaultError, PausedError, UncommittedEditError, UsageError
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE, NOW, script
@@ -435,10 +435,10 @@ def test_a_bare_repository_is_refused_and_nothing_is_written(tmp_path: Path) -> 
 def test_a_hook_whose_python_is_gone_is_a_problem_that_init_mends(vault: Vault) -> None:
     hook = vault.root / ".git/hooks/pre-commit"
     hook.write_text(hook.read_text().replace(sys.executable, "/gone/python"))
-    (row,) = [row for row in Vault.doctor(vault.root) if row.check == "hooks"]
+    (row,) = [row for row in doctor(vault.root) if row.check == "hooks"]
     assert (row.state, row.fix) == ("problem", "skillvault init")
     Vault.init(vault.root, now=NOW)
-    assert [row.state for row in Vault.doctor(vault.root) if row.check == "hooks"] == ["ok"]
+    assert [row.state for row in doctor(vault.root) if row.check == "hooks"] == ["ok"]
 
 
 def test_git_is_set_for_many_files_unless_a_person_chose_otherwise(

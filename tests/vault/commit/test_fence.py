@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.model.errors import VaultBusyError
 from skillvault.vault.commit.locks import gc_lock
 
@@ -59,7 +59,7 @@ def test_a_gc_pid_of_git_is_named_with_its_process_and_stays(vault: Vault) -> No
     with pytest.raises(VaultBusyError, match=r"remove .git/gc\.pid if no such") as busy:
         gc_lock(path.parent, 0.0).__enter__()
     assert said in str(busy.value)
-    assert any(said in row.detail for row in Vault.doctor(vault.root))
+    assert any(said in row.detail for row in doctor(vault.root))
     assert path.read_text() == "4242 other-container"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.cli.commands import cli
 from skillvault.model.errors import GitError
 from skillvault.vault.commit.cold import leave_out_months
@@ -129,7 +129,7 @@ def test_offline_a_partial_clone_says_what_brings_the_rest(old_vault: Vault) -> 
     assert helps in str(error.value)
     assert "\n" not in str(error.value)
     away.rename(old_vault.root)
-    (row,) = [row for row in Vault.doctor(root) if row.check == "repository"]
+    (row,) = [row for row in doctor(root) if row.check == "repository"]
     assert "partial" in row.detail
     subprocess.run(["sh", "-c", row.fix or ""], cwd=root, check=True, capture_output=True)
     old_vault.root.rename(away)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import DamagedIndexError
 from skillvault.vault.index.connection import IndexDatabase
@@ -156,7 +156,7 @@ def test_what_git_says_otherwise_is_told_once_and_built_anew(
     if door == "check":
         assert Vault.open(learned.root).check().problems == []
     else:
-        rows = {row.check: row.state for row in Vault.doctor(learned.root, now=NOW)}
+        rows = {row.check: row.state for row in doctor(learned.root, now=NOW)}
         assert rows["database"] == "note"
     (message,) = caplog.messages
     assert message.startswith(f"{place(learned)}: damaged (")
@@ -169,9 +169,9 @@ def test_doctor_says_what_is_damaged_by_itself(learned: Vault) -> None:
     executed("insert into commits select c + 100000, sha || 'x', part, 1, '', '', '' from commits")(
         place(learned)
     )
-    rows = {row.check: row for row in Vault.doctor(learned.root, now=NOW)}
+    rows = {row.check: row for row in doctor(learned.root, now=NOW)}
     assert rows["database"].state == "note"
-    rows = {row.check: row for row in Vault.doctor(learned.root, now=NOW)}
+    rows = {row.check: row for row in doctor(learned.root, now=NOW)}
     assert rows["database"].state == "ok"
 
 

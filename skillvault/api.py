@@ -479,8 +479,7 @@ class Vault:
         """Check the vault's rules in the work tree, or with `staged` in git's index.
 
         In git's index, only files that differ from HEAD are reported. Otherwise the index database
-        is compared with git first. The commits since `against` are checked by the roles at that
-        time.
+        is compared with git first. Commits since `against` are checked by the roles of their time.
         """
         if not index:  # else git is running, and waits for us
             _recover_if_free(self.store)

@@ -159,8 +159,7 @@ class Change(Struct, frozen=True, kw_only=True):
     def needs(self) -> set[Ref]:
         """The records that must exist: the sources of the change and the targets of its links.
 
-        Patterns and noted rules are omitted, because they are entries of a file whose version the
-        change states.
+        Patterns and noted rules are entries of a file whose version the change states.
         """
         new_records = {ref_of(record) for record in self.writes}
         new_records |= {
@@ -227,7 +226,7 @@ def headline_of(changes: Iterable[Change]) -> str:
 
 
 def _step_subject(changes: Sequence[Change]) -> str:
-    """Return the subject of a step: the first of many changes and their number."""
+    """Return the part of a subject line about one step: each change, or the first and a count."""
     if changes[0].commit_with == INTAKE or len(changes) <= MAX_SEPARATE:
         return ", ".join(dict.fromkeys(change.subject for change in changes))
     return f"{changes[0].subject} and {len(changes) - 1} more"

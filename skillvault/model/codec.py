@@ -1,8 +1,7 @@
 """Convert each kind of record to text, and the text back to a record.
 
-A person may have written a file in another form, but not with other types. skillvault changes only
-single keys of such a file (`front_matter`). The table `_FORMATS` at the end names the functions of
-each kind.
+A person may have written a file in another form, but not with other types. `front_matter` changes
+only single keys of such a file. The table `_FORMATS` at the end names the functions of each kind.
 """
 
 import hashlib

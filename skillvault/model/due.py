@@ -1,8 +1,7 @@
 """Declare which records a step must process, with events and relations.
 
 A step processes only the records in its queues. A `Trigger` names an event of a record, and the
-relations that lead from that record to the due ones. The index of the vault evaluates both, see
-`vault.index.queues`.
+relations from that record to the due ones. `vault.index.queues` evaluates both.
 """
 
 from typing import Literal

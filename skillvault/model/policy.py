@@ -261,7 +261,7 @@ BOOSTS = (
 
 
 class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Selection of skills before a task."""
+    """The selection of skills for an agent that begins a task."""
 
     # The most skills to recommend if no task is given.
     limit: Positive = 5

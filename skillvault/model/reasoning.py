@@ -1,7 +1,6 @@
 """Find statements in the reasoning of a decision: guesses, checks, risks, claims.
 
-Every statement is a part of the text as it was written, so that a reader can find it. The patterns
-are in `reasoning.txt`.
+A statement is a literal part of the text. The patterns are in `reasoning.txt`.
 """
 
 import re

@@ -442,8 +442,8 @@ class Session(Struct, frozen=True, kw_only=True):
     """A finished session with its failures and successes in order.
 
     `name` is its name in outcomes (`source.session`), from which `id` is made. `received` (a
-    sha256) derives from the record as it arrived. `transcript` names the client if the session was
-    read from a transcript.
+    sha256) derives from the record as it arrived. `transcript` names the client that wrote it, if
+    any.
     """
 
     id: str
@@ -576,8 +576,8 @@ class Skill(Struct, frozen=True):
         metadata = {key: getattr(self, key) for key in front_matter.METADATA_KEYS}
         metadata |= {key: " ".join(getattr(self, key)) for key in front_matter.WORD_KEYS}
         values = {key: value for key, value in metadata.items() if value}
-        front = {"name": self.name, "description": self.description, "metadata": values}
-        return front_matter.compose(front, self.body)
+        meta = {"name": self.name, "description": self.description, "metadata": values}
+        return front_matter.compose(meta, self.body)
 
 
 class ShelfSkill(Struct, frozen=True):

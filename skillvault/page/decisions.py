@@ -27,8 +27,8 @@ IDLE = 30 * 60  # seconds without a decision after which the page takes none
 class DecisionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A decision from the page. `text` is the reason or the new text.
 
-    `reword` approves a rule in other words, `edit` changes the text of a skill. For `undo`, `name`
-    is a commit.
+    `reword` approves a rule in other words, `edit` changes a skill, `undo` takes a commit as
+    `name`.
     """
 
     act: Literal["approve", "reword", "reject", "edit", "undo"]

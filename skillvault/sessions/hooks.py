@@ -349,9 +349,8 @@ class Hooks:
     def _answer_stop(self, payload: Payload) -> str:
         """Put the outcome of the prompt into the inbox if its end was observed.
 
-        Normally no text is returned, because the text of a Stop hook replaces the agent's answer.
-        With `insist` in the policy, an agent that claims success after a failed check is sent back
-        once.
+        Normally no text is returned, because it would replace the agent's answer. With `insist` in
+        the policy, an agent that claims success after a failed check is sent back once.
         """
         notes = self._notes(payload)
         candidates = self._history(notes).prompts

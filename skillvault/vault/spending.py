@@ -81,8 +81,7 @@ class Spending(Struct, frozen=True):
 class Ledger:
     """The ledger of one vault, which threads and processes share. `now` returns the unix time.
 
-    Methods raise UnavailableError if the ledger cannot be used, because an unrecorded call must not
-    be sent.
+    Methods raise UnavailableError if they cannot record, because every call must be recorded.
     """
 
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:

@@ -91,8 +91,8 @@ def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
     new_content = front_matter.with_mapping(content, vault_meta)
     if write_skill({FILE: new_content})[FILE] == content:
         return new_content
-    front = front_matter.yaml_of(content.decode())
-    escaped_front = front.replace(_DELIMITER, _ESCAPED_DELIMITER)
+    yaml = front_matter.yaml_of(content.decode())
+    escaped_front = yaml.replace(_DELIMITER, _ESCAPED_DELIMITER)
     metadata = {_PUBLISHED_KEY: escaped_front, **vault_meta["metadata"]}
     verbatim_file = front_matter.with_mapping(content, {**vault_meta, "metadata": metadata})
     size = len(front_matter.yaml_of(verbatim_file.decode()).encode())
@@ -203,9 +203,9 @@ def _replace_front_matter(
 ) -> dict[str, bytes]:
     """Replace the front matter, unless it has these values in block style already."""
     text = front_matter.text_of(files[FILE])
-    front = front_matter.split(text)[0]
+    yaml = front_matter.split(text)[0]
     with suppress(BadInputError):  # invalid front matter is replaced
-        if strict_yaml.load(front, as_written=True) == mapping and strict_yaml.is_block(front):
+        if strict_yaml.load(yaml, as_written=True) == mapping and strict_yaml.is_block(yaml):
             return dict(files)
     return {**files, FILE: front_matter.with_mapping(text.encode(), mapping)}
 

@@ -162,7 +162,7 @@ def _convert_sections(
         suffixes = (f"-{number}" if number > 1 else "" for number in range(1, len(names) + 2))
         name = next(name for suffix in suffixes if (name := section.name + suffix) not in names)
         names.add(name)
-        front = {"name": section.name, "description": section.description, "metadata": metadata}
-        content = front_matter.compose({k: v for k, v in front.items() if v}, section.text).encode()
+        meta = {"name": section.name, "description": section.description, "metadata": metadata}
+        content = front_matter.compose({k: v for k, v in meta.items() if v}, section.text).encode()
         skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
         yield folders.tree_skill(skill, f"{path}#{name}", {FILE: content}, page=path)

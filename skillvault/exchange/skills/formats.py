@@ -1,7 +1,6 @@
 """List the skill formats of other programs. Add a format to `SKILL_FORMATS`.
 
-Claude Code, Codex and OpenClaw read plain folders with a few keys of their own. Each other format
-has its own module.
+Claude Code, Codex and OpenClaw read plain folders; each other format has its own module.
 """
 
 import hashlib

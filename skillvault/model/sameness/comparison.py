@@ -1,8 +1,7 @@
 """Compare texts that may say the same or the opposite, two or many of them.
 
 Many texts are compared without comparing all pairs. Texts with different numbers, negations, sides
-or names never say the same. If these are equal, the words are compared; a rare word counts more
-than a frequent word.
+or names never say the same. Otherwise their words are compared, and rare words count more.
 """
 
 from collections import Counter, defaultdict
@@ -58,8 +57,7 @@ def _match_except_flips(a: Form, b: Form) -> bool:
 def likeness(a: Form, b: Form) -> float:
     """Return the weighted share (0..1) of the content that two texts have in common.
 
-    The larger of the two remainders counts in full, the smaller by half. Negations, sides and order
-    are not compared.
+    The larger remainder counts in full, the smaller by half. Negations and order do not count.
     """
     stem_weight = sum(map(weight, a.stems & b.stems))
     shared = stem_weight + MARK_WEIGHT * (len(a.numbers & b.numbers) + len(a.names & b.names))

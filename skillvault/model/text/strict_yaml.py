@@ -1,7 +1,6 @@
 """Read and write YAML as the vault accepts it, data only. Only this module uses PyYAML.
 
-There are no tags, anchors, merge keys or duplicate keys, and `on`, `no`, `017`, `12:30` and dates
-are strings.
+Tags, anchors, merge keys and duplicate keys are errors; `on`, `017`, `12:30` and dates are strings.
 """
 
 import math

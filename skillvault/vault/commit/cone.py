@@ -120,8 +120,8 @@ def _write_lines(git: Git, lines: list[str]) -> None:
 
 
 def _list_subfolders(git: Git, tree: str) -> list[str]:
-    out = git.run("ls-tree", "-d", "-z", "--name-only", tree, ok=(0, 128))
-    return [os.fsdecode(name) for name in out.split(b"\0") if name]
+    output = git.run("ls-tree", "-d", "-z", "--name-only", tree, ok=(0, 128))
+    return [os.fsdecode(name) for name in output.split(b"\0") if name]
 
 
 def _escape(folder: str) -> str:

@@ -67,8 +67,8 @@ def daemon_lock(folder: Path) -> AbstractContextManager[int]:
 def client_lock(folder: Path, wait: float) -> AbstractContextManager[int]:
     """Hold the lock for asking the judge's client, and yield its descriptor.
 
-    A child process that inherits the descriptor holds the lock, too. Raises VaultBusyError after
-    `wait` seconds.
+    A child that inherits the descriptor shares the lock. Raises VaultBusyError after `wait`
+    seconds.
     """
     busy = "the client is being asked already ({}); try again when it has answered"
     return _hold_flock(folder / CLIENT, wait, busy)
@@ -180,7 +180,7 @@ def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
         os.close(descriptor)
 
 
-def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool) -> str | None:
+def describe_busy_git(root: Path, git_dir: Path, common_dir: Path, *, waiting: bool) -> str | None:
     """Return a sentence about the user's git that a publication would wait for, or None.
 
     With `waiting` changes, a commit that is open in an editor counts, too.
@@ -189,10 +189,10 @@ def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool)
     with suppress(FileNotFoundError), index.open("rb") as lock:
         if lock.read(len(_MARK)) == _MARK:
             return None
-    for path in (index, git_dir / "HEAD.lock", common / "packed-refs.lock"):
-        if sentence := describe_holder(path, root, git_dir, common):
+    for path in (index, git_dir / "HEAD.lock", common_dir / "packed-refs.lock"):
+        if sentence := describe_holder(path, root, git_dir, common_dir):
             return sentence
-    commit = open_commit(root, git_dir, common) if waiting else None
+    commit = open_commit(root, git_dir, common_dir) if waiting else None
     return f"a `git commit` is open since {clock(commit.since)} ({commit})" if commit else None
 
 
@@ -258,14 +258,14 @@ def _is_open_file(path: Path, descriptor: int) -> bool:
 
 
 @contextmanager
-def gc_lock(common: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
+def gc_lock(common_dir: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
     """Hold git's gc.pid, so that no `git gc` begins. Raise VaultBusyError while one runs.
 
     The file gc-owner has a copy of our gc.pid. If nobody holds the flock of gc-owner and both files
     agree, a killed writer of skillvault left gc.pid, even if its process id is in use again.
     """
-    path, deadline = common / "gc.pid", time.monotonic() + wait
-    with _hold_gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
+    path, deadline = common_dir / "gc.pid", time.monotonic() + wait
+    with _hold_gc_owner(path, common_dir / "skillvault" / _GC_OWNER, deadline) as owner:
         while not _claim_gc(path):
             _pause_for_gc(path, deadline)
         try:
@@ -274,12 +274,12 @@ def gc_lock(common: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
             _remove_gc(path, owner)
 
 
-def clear_gc(common: Path) -> bool:
+def clear_gc(common_dir: Path) -> bool:
     """Remove the gc.pid that a killed writer left. Return False if there is none."""
-    path = common / "gc.pid"
+    path = common_dir / "gc.pid"
     if not path.exists():
         return False
-    with suppress(VaultBusyError), _hold_gc_owner(path, common / "skillvault" / _GC_OWNER, 0.0):
+    with suppress(VaultBusyError), _hold_gc_owner(path, common_dir / "skillvault" / _GC_OWNER, 0.0):
         return not path.exists()
     return False
 

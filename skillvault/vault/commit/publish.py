@@ -64,8 +64,8 @@ class StagedChange(Struct, frozen=True):
 class _Group(Struct, frozen=True):
     """Staged changes, grouped by commit, with the last version of each path.
 
-    `origins` maps moved files to their paths before the first change. Each file that agents append
-    to has the prefix from its first change.
+    `origins` maps moved files to their paths before the first change. `prefixes` has the first
+    prefix of each file that agents append to.
     """
 
     by_commit: Sequence[Sequence[StagedChange]]

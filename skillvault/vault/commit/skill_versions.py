@@ -15,10 +15,10 @@ from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Topics
 
 
-def folder_files(git: Git, head: Topics, folder: str) -> dict[str, bytes]:
+def folder_files(git: Git, snapshot: Topics, folder: str) -> dict[str, bytes]:
     """Return the bytes of each committed file in a folder, as `Program` if executable."""
-    contents = head.files.read(head.files.below(folder))
-    entries = git.entries(head.commit, list(contents))
+    contents = snapshot.files.read(snapshot.files.below(folder))
+    entries = git.entries(snapshot.commit, list(contents))
     return {
         path.removeprefix(f"{folder}/"): with_mode(data, entries.get(path))
         for path, data in contents.items()

@@ -1,7 +1,6 @@
 """Read a vault, stage changes in its index, and commit them: the `Store`.
 
-This module decides what a commit contains, and cleans up after killed writers. `publish` makes the
-commit.
+This module decides what a commit contains (`publish` makes it) and cleans up after killed writers.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
 def clear_up(root: Path, git: Git, branch: str) -> None:
     """Finish or undo the changes of killed writers, and remove their drafts, pins and locks."""
     journal = Journal(root, git)
-    git_dir, common = git.dirs()
+    git_dir, common_dir = git.dirs()
     for pattern in ("index-*", "lock-*", "drafts/*"):
         for path in (git_dir / "skillvault").glob(pattern):
             if is_abandoned(path.name):
@@ -65,7 +64,7 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
         with locks.index_lock(root, git_dir, 0.0):
             journal.recover()
     git.remove_pins()
-    if (git_dir / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
+    if (git_dir / "index.lock").exists() or (common_dir / f"refs/heads/{branch}.lock").exists():
         journal.remove_git_locks()
 
 
@@ -193,8 +192,7 @@ class Store(threading.local):
     def files_of(self, change: Change, base: Topics) -> dict[str, bytes | None]:
         """Return the new bytes of each path that a change touches, with None for a removed file.
 
-        Raises UncommittedEditError if an edited file is gone or a moved file would replace another
-        file.
+        Raises UncommittedEditError if an edited file is gone or a move would replace a file.
         """
         removes = (path for path in change.removes if not path.startswith(LINK))
         files: dict[str, bytes | None] = dict.fromkeys(removes) | dict(change.files)
@@ -352,10 +350,10 @@ class Store(threading.local):
         paused repository is left alone, unless a killed writer left its lock there. Without `wait`,
         VaultBusyError is raised if another writer is at work.
         """
-        git_dir, common = self.git.dirs()
+        git_dir, common_dir = self.git.dirs()
         if not os.access(git_dir, os.W_OK):
             return False
-        had_gc = locks.clear_gc(common)
+        had_gc = locks.clear_gc(common_dir)
         has_lock = locks.has_abandoned_lock(git_dir)
         has_work = Journal(self.root, self.git).has_abandoned() or (
             file_changes.has_abandoned_files(git_dir / "skillvault")

@@ -56,7 +56,7 @@ def own_vault_path() -> str:
 
 
 def link_calls(vault: str, client: str) -> None:
-    """Create the link to the folder of a vault to which a client's hooks write tool calls.
+    """Create the link to a vault's folder for the tool calls that a client's hooks record.
 
     Without a vault, an earlier link is removed.
     """

@@ -50,7 +50,7 @@ def living_skills(run: Run, domain: str) -> list[tuple[str, Skill]]:
 
 def excerpts_behind(run: Run, skill: str) -> list[Session]:
     """Return the excerpts of the sessions behind a skill, oldest first."""
-    sessions = run.view.sessions.in_order(run.view.sessions.behind(skill))
+    sessions = run.view.sessions.in_order(run.view.sessions.sources_of(skill))
     return [excerpt(session, run.policy.distill) for session in sessions]
 
 

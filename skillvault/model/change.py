@@ -75,8 +75,8 @@ class Rewrite(Struct, frozen=True):
 class Replacement(Struct, frozen=True):
     """A new text for a file without front matter.
 
-    `blob` is the version from which the text was computed, or None if there was no file. If the
-    file `grows`, agents may append to it at any time, and their additions stay after the new text.
+    `blob` is the version that the new text is based on, or None if there was no file. If the file
+    `grows`, agents may append to it at any time, and their additions stay after the new text.
     """
 
     path: str

@@ -196,7 +196,7 @@ def _split(reasoning: str) -> list[str]:
 
 
 def _rank(statements: Iterable[tuple[float, str]]) -> tuple[str, ...]:
-    """Return distinct statements, those with the highest score first. Ties keep their order."""
+    """Return the distinct statements by score, highest first. Ties keep their order."""
     ranking = sorted(statements, key=lambda statement: -statement[0])
     return tuple(dict.fromkeys(text for _, text in ranking))
 

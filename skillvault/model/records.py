@@ -81,7 +81,7 @@ class Problem(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """A decision as it was before its result was known, except for the `report`.
+    """A decision before its result was known, except for the `report`.
 
     `task` quotes the request. `reasoning_at` says if the reasoning was written before or after the
     result, if that is known. Only a result that somebody else observed may omit the `action`.
@@ -141,7 +141,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """The agent that reports an outcome, with its session and its run.
 
     A `batch` is a backtest, a benchmark's job or a CI run. `person` is the e-mail of the user who
-    typed the prompts in an attended session, or None if nobody knows.
+    typed the prompts in an attended session, or None if it is unknown.
     """
 
     agent: Text | None = None
@@ -657,7 +657,7 @@ Record = (
 
 
 def kind_of(record: Record) -> str:
-    """Return the kind of a record as it is written in addresses."""
+    """Return the name of a record's kind in addresses, such as "skill"."""
     return type(record).__name__.lower()
 
 

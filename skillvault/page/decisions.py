@@ -46,7 +46,7 @@ class Confirmation:
         self._is_confirmed = False
 
     def give_answer(self, *, is_confirmed: bool) -> None:
-        """Set the answer, for which another thread waits."""
+        """Set the answer. Another thread waits for it."""
         self._is_confirmed = is_confirmed
         self._answered.set()
 

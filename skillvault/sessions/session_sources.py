@@ -69,7 +69,7 @@ def _find_in_vault(snapshot: Topics, name: str, domain: str | None) -> SessionSo
 
 
 def _read_file(path: Path, domain: str | None) -> SessionSource:
-    """Read a session file, in which the key `type` may be missing."""
+    """Read a session file. Its key `type` may be missing."""
     try:
         values = {"type": "session", **codec.parse_incoming(path.name, _read_bytes(path))}
     except BadInputError as error:

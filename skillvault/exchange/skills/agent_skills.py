@@ -87,7 +87,7 @@ def is_pointer(content: bytes) -> bool:
 
 
 def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
-    """Return an author's file with the vault's front matter, from which it can be restored."""
+    """Return an author's file with the vault's front matter, so that it can be restored."""
     new_content = front_matter.with_mapping(content, vault_meta)
     if write_skill({FILE: new_content})[FILE] == content:
         return new_content
@@ -187,7 +187,7 @@ def _replace_author_meta(
 
 
 def read_author_meta(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Return the front matter of a vault's skill as its author wrote it."""
+    """Return the front matter that the author of a vault's skill wrote."""
     meta, _ = front_matter.read_foreign(front_matter.text_of(files[FILE]))
     metadata = {
         # A tag such as `{}` is a word of a list, and no mapping.

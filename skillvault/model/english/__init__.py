@@ -1,7 +1,7 @@
 """English: function words, irregular forms, and how rare a word is.
 
-Rarity is that of English at large, whatever a vault holds, so that two texts compare the same in
-bulk and one at a time. Weights are whole numbers, because sums of fractions depend on their order.
+A word's rarity is its rarity in English, not in a vault, so that two texts compare the same in bulk
+and one at a time. Weights are whole numbers, because sums of fractions depend on their order.
 """
 
 import re
@@ -48,7 +48,7 @@ def other_forms(word: str) -> list[str]:
 
 
 def base_form(word: str) -> str:
-    """Return the first form of an irregular word, `went` -> go, or any other word as it is."""
+    """Return the first form of an irregular word, `went` -> go, or any other word unchanged."""
     return _FORMS[word][0] if word in _FORMS else word
 
 

@@ -181,7 +181,7 @@ def _content_keys(form: Form) -> frozenset[str]:
 
 
 class FormIndex:
-    """An index of forms, numbered from 0 in the order in which they were added."""
+    """An index of forms. They have the numbers 0, 1, ... in the order of their addition."""
 
     def __init__(self) -> None:
         self._forms: list[Form] = []
@@ -227,7 +227,7 @@ def _total_weight(form: Form) -> int:
 
 
 def lookup_keys(form: Form) -> list[str]:
-    """Return keys of which two forms that say the same or the opposite share at least one.
+    """Return keys for a search. Two forms that say the same or the opposite share at least one.
 
     The keys are the heaviest stems, as many as two equal forms cannot both lack. Each key includes
     the numbers and names.

@@ -340,7 +340,7 @@ def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
 
 
 def _is_object(span: _ValueSpan, marker: int, nouns: int) -> bool:
-    """Return True for an object of which there is one: a quantity, a version, a named noun."""
+    """Return True for an object that is unique: a quantity, a version, a named noun."""
     verb = span.tokens[marker]
     if not verb.is_verb or not (_ends(span) or span.tail):
         return False

@@ -271,7 +271,7 @@ class _Dumper(_WithoutAliases, yaml.CSafeDumper):
 
 
 class _EmojiDumper(_WithoutAliases, yaml.SafeDumper):
-    """A slower `_Dumper` that writes characters beyond the first plane as they are."""
+    """A slower `_Dumper` that does not escape characters beyond the first plane."""
 
 
 def _text_node(dumper: _Dumper | _EmojiDumper, text: str) -> yaml.ScalarNode:

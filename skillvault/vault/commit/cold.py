@@ -58,7 +58,7 @@ class ColdReport(Struct):
 
 
 def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
-    """Leave out all months but the `keep` latest, of which the current month is one.
+    """Leave out all months except the latest `keep` months, which include the current month.
 
     Raises PausedError during a git operation, VaultBusyError if another process is at work.
     """

@@ -160,7 +160,7 @@ class Journal:
                 self.undo(intent)
 
     def remove_killed_locks(self) -> None:
-        """Remove the git locks that killed writers left behind."""
+        """Remove the git locks of killed writers."""
         for path in self._claim_abandoned():
             self.remove_git_locks(since=path.stat().st_mtime)
 

@@ -281,10 +281,10 @@ class Store(threading.local):
     ) -> list[str]:
         """Commit the staged changes together, and return the commit of each.
 
-        `base` is the commit from which the changes were computed. If the branch has moved, they are
-        staged again on the new tip, unless one of their paths changed. Afterwards nothing is
-        staged. Raises UncommittedEditError if a path is edited by the user, PausedError in the
-        middle of a git operation, VaultBusyError if another writer holds the lock.
+        `base` is the commit that the changes are based on. If the branch has moved, they are staged
+        again on the new tip, unless one of their paths changed. Afterwards nothing is staged.
+        Raises UncommittedEditError if a path is edited by the user, PausedError in the middle of a
+        git operation, VaultBusyError if another writer holds the lock.
         """
 
         def check_normal() -> None:

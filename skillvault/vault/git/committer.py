@@ -1,7 +1,7 @@
 """Write commit objects with author, committer and signature. No branch is moved here.
 
-The user is the committer of every commit, and the author of all commits except those of the
-program. Git makes the first commit; later commits reuse its author and committer lines.
+The user is the committer of every commit. The author is the program for its own commits, else the
+user. Git makes the first commit; later commits reuse its author and committer lines.
 """
 
 import os
@@ -88,11 +88,9 @@ class Committer:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
                     header, _, _ = self._objects().commit_bytes(parent).partition(b"\n\n")
-                    skipped_keys = (b"tree ", b"parent ")
-                    new_lines = [
-                        line for line in header.split(b"\n") if not line.startswith(skipped_keys)
-                    ]
-                    identity_lines = b"\n".join(new_lines)
+                    skipped = (b"tree ", b"parent ")
+                    lines = [line for line in header.split(b"\n") if not line.startswith(skipped)]
+                    identity_lines = b"\n".join(lines)
                     self._identities[draft.by_program] = settings.identity_key(), identity_lines
             shas.append(parent)
         return shas

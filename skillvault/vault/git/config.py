@@ -95,7 +95,7 @@ class Settings:
 
     @property
     def may_depend_on_more(self) -> bool:
-        """True if the settings may depend on other files than those that git read.
+        """True if the settings may depend on more files than git read.
 
         An included file may depend on the branch, or may not exist yet.
         """
@@ -215,7 +215,7 @@ class Settings:
 
 
 class CachedSettings(Struct, frozen=True):
-    """Settings, with the state of the files and variables from which git read them."""
+    """Settings, with the state of the files and variables that git read for them."""
 
     settings: Settings
     files: tuple[Path, ...]

@@ -217,7 +217,7 @@ def utc(date: str) -> str:
 
 
 def _split_records(output: bytes, width: int) -> Iterator[list[str]]:
-    """Yield records of `width` fields from output in which each field ends with a NUL."""
+    """Yield records of `width` fields from output. A NUL ends each field."""
     fields = output.decode(errors="replace").split("\0")
     return (fields[i : i + width] for i in range(0, len(fields) - 1, width))
 

@@ -1,7 +1,7 @@
 """Run git commands, independent of the environment and of programs in the vault's config.
 
-This is the only module that uses GitPython, and only to start git. Every setting by which the
-vault's config could make git run a program is switched off here.
+This is the only module that uses GitPython, and only to start git. It switches off every setting
+that could make git run a program.
 """
 
 import os

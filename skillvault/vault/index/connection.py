@@ -181,7 +181,7 @@ class Connection(Rows):
     # ── healing ──────────────────────────────────────────────────────────────────────
 
     def run_whole(self, work: Callable[[], None]) -> None:
-        """Run work, and repeat all of it if the index becomes unusable."""
+        """Call a function with the index, and call it again if the index becomes unusable."""
         if self._is_repeatable:
             work()
             return

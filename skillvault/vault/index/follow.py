@@ -49,7 +49,7 @@ _HAS_TABLE = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
 def find_tip(database: IndexDatabase, git: Git) -> str | None:
     """Return the tip of the vault's branch, or None without commits.
 
-    The branch is that of HEAD if vault.yaml there names it. Otherwise a person has checked out
+    The branch is HEAD's branch if vault.yaml there names it. Otherwise a person has checked out
     another branch, and the index knows the vault's branch. At first, vault.yaml on main names it.
     """
     for branch in _candidate_branches(git, database.branch):

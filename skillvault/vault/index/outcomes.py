@@ -283,6 +283,6 @@ class Tasks(Topic):
         return set(self._reader.column(query, [skill, limit]))
 
     def keep_tasks(self, tasks: Mapping[str, str]) -> None:
-        """Replace the tasks by which a search finds skills; "" removes them."""
+        """Replace the tasks that a search compares with a query, by skill; "" removes a task."""
         texts = {f"skill:{name}": task for name, task in tasks.items()}
         self._reader.change(lambda database, _: ranking.keep_tasks(database, texts))

@@ -265,7 +265,7 @@ def _follow_targets(path: _Path, kind: str) -> _Path:
 
 
 def _follow_sayings(path: _Path, likeness: str) -> _Path:
-    """Go from evaluations to those with the same words or claims, through the tables."""
+    """Extend a path from evaluations to those with the same words or claims."""
     start, previous_row = path.id, path.row
     for table, template in _SAYING_PATHS[likeness]:
         row = path.alias

@@ -1,4 +1,4 @@
-"""Query skills on any shelf and in any layer, and the outcomes from which they were made."""
+"""Query skills on any shelf and in any layer, and the outcomes that they were made from."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple

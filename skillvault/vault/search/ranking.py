@@ -154,7 +154,7 @@ class Document(Struct, frozen=True):
 
 
 class Filters(Struct, frozen=True):
-    """The kinds and domains to which a search is limited. None means all of them.
+    """The kinds and domains that a search may find. None means all of them.
 
     In `domains`, a None means documents without a domain.
     """

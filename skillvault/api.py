@@ -20,9 +20,7 @@ from msgspec.structs import replace
 
 from skillvault.clients import agents
 from skillvault.exchange import formats
-from skillvault.inspect import check as checks
-from skillvault.inspect import doctor as diagnosis
-from skillvault.inspect import logbook, lookup
+from skillvault.inspect import check, doctor, logbook, lookup
 from skillvault.inspect import page as pages
 from skillvault.inspect import status as overview
 from skillvault.inspect import why_not as reasons
@@ -36,9 +34,8 @@ from skillvault.loop.judging.question_queue import QuestionQueue
 from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
 from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
-from skillvault.review import branches, commits, review
+from skillvault.review import branches, commits, memory, review
 from skillvault.review import curate as curating
-from skillvault.review import memory as remembering
 from skillvault.review import retract as retracting
 from skillvault.review import undo as undoing
 from skillvault.serving import advise as advising
@@ -95,7 +92,7 @@ class Vault:
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
         self.inquiry = Inquiry(lambda: self.shelf, _clock)
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
-        self.memory = remembering.FactMemory(self.store, _clock)
+        self.memory = memory.FactMemory(self.store, _clock)
         self.queue = QuestionQueue(
             lambda: question(self),
             lambda answers, now: _commit_answers(self, answers, now),
@@ -166,7 +163,7 @@ class Vault:
     @staticmethod
     def doctor(path: Path | str | None = None, *, now: datetime | None = None) -> list[Row]:
         """Find what keeps the vault from working, even if it cannot be opened."""
-        return diagnosis.examine(None if path is None else Path(path), now or _clock())
+        return doctor.examine(None if path is None else Path(path), now or _clock())
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
 
@@ -483,7 +480,7 @@ class Vault:
         """
         if not index:  # else git is running, and waits for us
             _recover_if_free(self.store)
-        return checks.check_vault(self.store, self.shelf, index, staged=staged, against=against)
+        return check.check_vault(self.store, self.shelf, index, staged=staged, against=against)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 

@@ -45,12 +45,12 @@ def parse_policy(raw: Any) -> Policy:
 
 
 def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
-    name = raw.get("profile")
-    settings = PROFILE_SETTINGS.get(name, {}) if isinstance(name, str) else {}
+    profile = raw.get("profile")
+    settings = PROFILE_SETTINGS.get(profile, {}) if isinstance(profile, str) else {}
     merged = dict(raw)
     for section, defaults in settings.items():
-        stated = raw.get(section, {})
-        merged[section] = {**defaults, **stated} if isinstance(stated, Mapping) else stated
+        values = raw.get(section, {})
+        merged[section] = {**defaults, **values} if isinstance(values, Mapping) else values
     return merged
 
 

@@ -397,10 +397,10 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     for name, key in sorted(stored, key=lambda pair: pair[0].startswith(_METADATA_PREFIX)):
         value = stored_metadata[key]
         if name.startswith(_METADATA_PREFIX):
-            inner = name.removeprefix(_METADATA_PREFIX)
-            is_vault_value = inner in _VAULT_KEYS.values() and _is_readable(inner, from_text(value))
-            vault_value = stored_metadata.get(inner) if is_vault_value else None
-            metadata[inner] = _latest_value(inner, from_text(value), vault_value)
+            field = name.removeprefix(_METADATA_PREFIX)
+            is_vault_value = field in _VAULT_KEYS.values() and _is_readable(field, from_text(value))
+            vault_value = stored_metadata.get(field) if is_vault_value else None
+            metadata[field] = _latest_value(field, from_text(value), vault_value)
         elif name == "name" or name not in meta or _is_short_form(meta[name], name, value):
             vault_key = _VAULT_KEYS.get(name, "")
             inner_value = stored_metadata.get(_inner_key(key.partition(".")[0], vault_key))

@@ -23,12 +23,6 @@ _GROUPS = [line.split() for line in _WORDS["irregular"].split(";")]
 _FORMS = {form: forms for forms in _GROUPS for form in forms}
 
 
-@lru_cache(maxsize=1)
-def _glossary() -> list[tuple[str, str]]:
-    sections = read_sections("skillvault.model.english", "glossary.txt")
-    return [(word, english) for english, words in sections for word in words.split()]
-
-
 def translate(text: str) -> list[str]:
     """Return English words for common words of requests in Chinese, Japanese, Korean, Russian."""
     if text.isascii():
@@ -37,9 +31,15 @@ def translate(text: str) -> list[str]:
     sizes = {len(word) for word, _ in pairs}
     starts = {word[:size] for word in re.findall(r"\w+", text) for size in sizes}
     found_words = [
-        english for word, english in pairs if word in (text if _UNSPACED.search(word) else starts)
+        phrase for word, phrase in pairs if word in (text if _UNSPACED.search(word) else starts)
     ]
-    return [part for english in dict.fromkeys(found_words) for part in english.split()]
+    return [part for phrase in dict.fromkeys(found_words) for part in phrase.split()]
+
+
+@lru_cache(maxsize=1)
+def _glossary() -> list[tuple[str, str]]:
+    sections = read_sections("skillvault.model.english", "glossary.txt")
+    return [(word, english) for english, words in sections for word in words.split()]
 
 
 def other_forms(word: str) -> list[str]:

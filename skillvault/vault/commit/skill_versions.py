@@ -46,8 +46,8 @@ def skill_texts(
         try:
             meta, body = front_matter.read_document(front_matter.text_of(content))
             description = str(meta.get("description", ""))
-            fields = meta.get("metadata")
-            metadata = fields if isinstance(fields, Mapping) else {}
+            value = meta.get("metadata")
+            metadata = value if isinstance(value, Mapping) else {}
             labels = "\n".join(str(metadata.get(key) or "") for key in ("tags", "roles", "stages"))
             expires = str(metadata.get("expires") or "")
             texts[commit, name] = SkillText(shelf, description, body, expires, labels)

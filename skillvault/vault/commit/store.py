@@ -31,8 +31,7 @@ from skillvault.model.records import Commit, Evaluation, Link, Record, Ref, Skil
 from skillvault.model.text import front_matter, hidden_characters
 from skillvault.vault import spending
 from skillvault.vault.commit import files as file_changes
-from skillvault.vault.commit import local_edits as editing
-from skillvault.vault.commit import locks, marks, publish
+from skillvault.vault.commit import local_edits, locks, marks, publish
 from skillvault.vault.commit.journal import Journal
 from skillvault.vault.disk import is_abandoned
 from skillvault.vault.files import layout, redact
@@ -254,8 +253,8 @@ class Store(threading.local):
         if not files:
             return {}
         has_modes, commit = self.git.settings().modes, self.staging.commit
-        state = editing.read_git_state(self.git, commit, files, {}, has_modes=has_modes)
-        return editing.local_edits(self.root, state, files, {}, prefixes={})
+        state = local_edits.read_git_state(self.git, commit, files, {}, has_modes=has_modes)
+        return local_edits.local_edits(self.root, state, files, {}, prefixes={})
 
     def check_free(self, staged: StagedChange) -> None:
         """Raise UncommittedEditError if a path that a change touches is edited locally."""

@@ -193,7 +193,7 @@ def plugins() -> tuple[list[Path], list[Problem]]:
 
 
 def _find_entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
-    """Return (entry points, problems) of the group GROUP, from the first copy of each package.
+    """Return skillvault's (entry points, problems), from the first copy of each package.
 
     Unreadable entry points are a problem only if their text names the group.
     """

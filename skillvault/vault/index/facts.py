@@ -22,12 +22,6 @@ _IS_SUPPORT = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'
 _IS_OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
 
 
-def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
-    query = f"""select distinct source_id from link where {condition}
-        and target_kind = 'fact' and target_id in {{}}"""
-    return sorted(set(reader.column_matching(query, facts)))
-
-
 class Evaluations(Folder[Evaluation]):
     """The evaluations, by the id of their outcome."""
 
@@ -181,6 +175,12 @@ class Facts(Folder[Fact]):
             + (f" limit {limit}" if limit is not None else "")
         )
         return set(self._reader.column_matching(query, facts))
+
+
+def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
+    query = f"""select distinct source_id from link where {condition}
+        and target_kind = 'fact' and target_id in {{}}"""
+    return sorted(set(reader.column_matching(query, facts)))
 
 
 class Corrections(Topic):

@@ -65,8 +65,8 @@ class Committer:
 
     def identity(self) -> str:
         """Return the committer as `Name <address>`. Raise GitError if git does not know it."""
-        ident = self._git.text("var", "GIT_COMMITTER_IDENT")
-        return ident.rpartition(">")[0] + ">"
+        identity = self._git.text("var", "GIT_COMMITTER_IDENT")
+        return identity.rpartition(">")[0] + ">"
 
     def make_commits(
         self, drafts: Sequence[CommitDraft], parent: str | None, at: datetime, settings: Settings

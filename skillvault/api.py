@@ -689,7 +689,6 @@ def _update_stats(
 ) -> Report:
     """Record that a task which applied a skill succeeded or failed, which changes its counts."""
     now, (skill, _) = now or _clock(), vault.skill(one_text("name", name))
-    about = (
-        domain or skill.domain or shelves.choose_domain(vault.shelf, Path.cwd(), skill.description)
-    )
-    return vault.record(decisions.outcome_of_use(skill.name, about, now, success=success), now=now)
+    domain = domain or skill.domain
+    domain = domain or shelves.choose_domain(vault.shelf, Path.cwd(), skill.description)
+    return vault.record(decisions.outcome_of_use(skill.name, domain, now, success=success), now=now)

@@ -71,11 +71,11 @@ def _write_plugin(skills: Sequence[OutgoingSkill], budget: int | None) -> Export
     """
     export = _write_claude_skills(skills, budget, root="skills")
     digest = hashlib.sha256(msgspec.json.encode(export.units, order="sorted")).hexdigest()[:8]
-    about = {"name": "skillvault-skills", "description": "Skills of a skillvault vault"}
+    plugin = {"name": "skillvault-skills", "description": "Skills of a skillvault vault"}
     person = {"name": "skillvault"}
     manifests = {
-        "plugin.json": {**about, "version": f"1.0.0+{digest}", "author": person},
-        "marketplace.json": {**about, "owner": person, "plugins": [{**about, "source": "./"}]},
+        "plugin.json": {**plugin, "version": f"1.0.0+{digest}", "author": person},
+        "marketplace.json": {**plugin, "owner": person, "plugins": [{**plugin, "source": "./"}]},
     }
     files = {
         name: msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"

@@ -70,17 +70,17 @@ def _is_word_replaced(a: Form, b: Form) -> bool:
     """Return True if one text has a verb or rare word where the other has another word."""
     return any(
         first_context == second_context
-        and not (x in b.stems and y in a.stems)
-        and not _are_spellings(x, y)
-        for first_context, x in _missing_words(a, b)
-        for second_context, y in _missing_words(b, a)
+        and not (first_word in b.stems and second_word in a.stems)
+        and not _are_spellings(first_word, second_word)
+        for first_context, first_word in _missing_words(a, b)
+        for second_context, second_word in _missing_words(b, a)
     )
 
 
-def _are_spellings(x: str, y: str) -> bool:
+def _are_spellings(first_word: str, second_word: str) -> bool:
     """Return True if two words differ at most in the last letter of the shorter word."""
-    letters = max(_MIN_COMMON_LETTERS, min(len(x), len(y)) - 1)
-    return x[:letters] == y[:letters]
+    letters = max(_MIN_COMMON_LETTERS, min(len(first_word), len(second_word)) - 1)
+    return first_word[:letters] == second_word[:letters]
 
 
 def _missing_words(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:

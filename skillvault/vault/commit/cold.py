@@ -87,8 +87,8 @@ def follow_month(store: Store, today: date) -> ColdReport | None:
 
     Return None for another clone.
     """
-    keep = store.git.settings().open_months
-    return None if keep is None else leave_out_months(store, today, keep)
+    open_months = store.git.settings().open_months
+    return None if open_months is None else leave_out_months(store, today, open_months)
 
 
 def hides_domain(git: Git) -> bool:

@@ -180,7 +180,7 @@ class History:
         """Return the removed paths, each with the last commit that removed it."""
         span = (commit,) if since is None else (f"--since={since.isoformat()}", commit)
         commits = self.commits("--diff-filter=D", *span)
-        return {path: past.sha for past in commits for path in past.files}
+        return {path: past_commit.sha for past_commit in commits for path in past_commit.files}
 
     def find_lost_commits(self) -> list[PastCommit]:
         """Return the commits of skillvault that are only in a reflog, oldest first."""

@@ -51,8 +51,8 @@ def current_folder() -> str:
 
 def own_vault_path() -> str:
     """Return the path of the user's own vault, which the plugin creates."""
-    data = os.environ.get("XDG_DATA_HOME") or f"{os.environ.get('HOME', '')}/.local/share"
-    return f"{data}/skillvault/vault"
+    data_home = os.environ.get("XDG_DATA_HOME") or f"{os.environ.get('HOME', '')}/.local/share"
+    return f"{data_home}/skillvault/vault"
 
 
 def link_calls(vault: str, client: str) -> None:
@@ -60,8 +60,8 @@ def link_calls(vault: str, client: str) -> None:
 
     Without a vault, an earlier link is removed.
     """
-    state = os.environ.get("XDG_STATE_HOME") or f"{os.environ.get('HOME', '')}/.local/state"
-    link = f"{state}/skillvault/calls/{client}"
+    state_home = os.environ.get("XDG_STATE_HOME") or f"{os.environ.get('HOME', '')}/.local/state"
+    link = f"{state_home}/skillvault/calls/{client}"
     try:
         os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
         if os.path.lexists(link):

@@ -117,8 +117,8 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
 
 def _checked_text_of(content: bytes) -> str:
     text = front_matter.text_of(content)
-    if conflict := _CONFLICT_MARK.search(text):
-        line = text.count("\n", 0, conflict.start()) + 1
+    if match := _CONFLICT_MARK.search(text):
+        line = text.count("\n", 0, match.start()) + 1
         message = f"line {line}: a merge conflict marker; resolve the conflict and commit"
         raise BadInputError(message, code="conflict", line=line)
     return text

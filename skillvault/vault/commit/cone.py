@@ -37,8 +37,8 @@ class Window:
 
     def is_closed(self, path: str) -> bool:
         """Return True if a file is in a folder that is left out."""
-        month = _MONTH.match(path)
-        if self._months is None or month is None or month["month"] >= self._months[0]:
+        match = _MONTH.match(path)
+        if self._months is None or match is None or match["month"] >= self._months[0]:
             return False
         return _month_folder(path) not in self._folders
 

@@ -117,8 +117,8 @@ def _is_writable(pid: str, descriptor: str) -> bool:
         text = (_PROC / pid / "fdinfo" / descriptor).read_text()
     except OSError:
         return False
-    flags = re.search(r"^flags:\s*([0-7]+)", text, re.MULTILINE)
-    return flags is not None and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY
+    match = re.search(r"^flags:\s*([0-7]+)", text, re.MULTILINE)
+    return match is not None and int(match[1], 8) & os.O_ACCMODE != os.O_RDONLY
 
 
 class GitProcess(NamedTuple):

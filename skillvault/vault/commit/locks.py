@@ -153,8 +153,8 @@ def _describe_owner(descriptor: int) -> str:
 
 
 def _read_pid(descriptor: int) -> int | None:
-    owner = re.fullmatch(rb'\{"pid": ([1-9][0-9]{0,8})\}', os.pread(descriptor, 1000, 0))
-    return int(owner[1]) if owner else None
+    match = re.fullmatch(rb'\{"pid": ([1-9][0-9]{0,8})\}', os.pread(descriptor, 1000, 0))
+    return int(match[1]) if match else None
 
 
 # ── index.lock ────────────────────────────────────────────────────────────────────────────

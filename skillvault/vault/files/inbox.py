@@ -199,12 +199,12 @@ class Inbox:
         """Remove the drafts of processes that were killed."""
         folders = [self.root / name for name in (layout.INBOX, layout.QUARANTINE)]
         for entry in chain.from_iterable(os.scandir(f) for f in folders if f.is_dir()):
-            draft = arrival.DRAFT.fullmatch(entry.name)
+            match = arrival.DRAFT.fullmatch(entry.name)
             try:
                 age = time.time() - entry.stat(follow_symlinks=False).st_mtime
             except FileNotFoundError:
                 continue
-            if draft and age > _DRAFT_SECONDS and not is_alive(int(draft["pid"])):
+            if match and age > _DRAFT_SECONDS and not is_alive(int(match["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
     def mark_done(self, names: Iterable[str], taken_files: "TakenFiles", commit: str) -> None:

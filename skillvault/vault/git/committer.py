@@ -98,10 +98,10 @@ class Committer:
     def recommit(self, sha: str, tree: str, parent: str, settings: Settings) -> str:
         """Copy a commit with another tree and parent."""
         header, _, message = self._objects().commit_bytes(sha).partition(b"\n\n")
-        seconds = _COMMITTER_TIME.search(header)
+        time_match = _COMMITTER_TIME.search(header)
         by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in header
         draft = CommitDraft(tree, message.decode(), by_program=by_program)
-        at = datetime.fromtimestamp(int(seconds[1]) if seconds else 0, UTC)
+        at = datetime.fromtimestamp(int(time_match[1]) if time_match else 0, UTC)
         return self.make_commits([draft], parent, at, settings)[0]
 
     def try_signing(self, at: datetime, settings: Settings) -> None:

@@ -299,10 +299,10 @@ def _clear_umask(bits: int) -> None:
 
 def _read_umask() -> int | None:
     try:
-        umask = _UMASK.search(_STATUS.read_bytes())
+        match = _UMASK.search(_STATUS.read_bytes())
     except OSError:
         return None
-    return int(umask[1], 8) if umask else None
+    return int(match[1], 8) if match else None
 
 
 def _shared_bits(value: str) -> int:

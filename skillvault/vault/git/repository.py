@@ -298,10 +298,10 @@ def git_dir(root: Path) -> Path | None:
 def plain_branch(git_dir: Path) -> str | None:
     """Return the branch of HEAD, or None if only git can tell."""
     try:
-        branch = _BRANCH.fullmatch(_read_plain_file(git_dir / "HEAD"))
+        match = _BRANCH.fullmatch(_read_plain_file(git_dir / "HEAD"))
     except OSError:
         return None
-    return os.fsdecode(branch[1]) if branch else None
+    return os.fsdecode(match[1]) if match else None
 
 
 def plain_tip(git_dir: Path, branch: str) -> str | None:

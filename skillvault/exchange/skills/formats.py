@@ -36,7 +36,7 @@ SkillWriter = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
 
 class SkillFormat(NamedTuple):
-    """A reader and a writer for the skills of one program, or None if not supported.
+    """The reader and the writer of one program's skills. None means that it has none.
 
     `recognises` returns True for a tree of that program.
     """

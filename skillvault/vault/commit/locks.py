@@ -46,11 +46,11 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
 
     Raises VaultBusyError after `wait` seconds.
     """
-    busy = "another skillvault is writing here ({}); try again when it ends"
+    message = "another skillvault is writing here ({}); try again when it ends"
     thread_lock = _thread_locks.setdefault(folder, threading.RLock())
     has_thread_lock = thread_lock.acquire(blocking=wait > 0)
     try:
-        with _hold_flock(folder / WRITER, wait, busy) as descriptor:
+        with _hold_flock(folder / WRITER, wait, message) as descriptor:
             reach("lock-taken")
             yield descriptor
     finally:
@@ -60,8 +60,8 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
 
 def daemon_lock(folder: Path) -> AbstractContextManager[int]:
     """Hold the daemon's lock. Raise VaultBusyError if another daemon runs."""
-    busy = "another `skillvault watch` runs on this vault ({}); stop it first"
-    return _hold_flock(folder / DAEMON, 0.0, busy)
+    message = "another `skillvault watch` runs on this vault ({}); stop it first"
+    return _hold_flock(folder / DAEMON, 0.0, message)
 
 
 def client_lock(folder: Path, wait: float) -> AbstractContextManager[int]:
@@ -70,8 +70,8 @@ def client_lock(folder: Path, wait: float) -> AbstractContextManager[int]:
     A child that inherits the descriptor shares the lock. Raises VaultBusyError after `wait`
     seconds.
     """
-    busy = "the client is being asked already ({}); try again when it has answered"
-    return _hold_flock(folder / CLIENT, wait, busy)
+    message = "the client is being asked already ({}); try again when it has answered"
+    return _hold_flock(folder / CLIENT, wait, message)
 
 
 @contextmanager
@@ -80,21 +80,21 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
     Raises VaultBusyError if another process holds the lock for long.
     """
-    busy = f"{folder}: another skillvault is writing here; try again when it ends"
+    message = f"{folder}: another skillvault is writing here; try again when it ends"
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _acquire(descriptor, WAIT_SECONDS, lambda: busy)
+        _acquire(descriptor, WAIT_SECONDS, lambda: message)
         yield
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def _hold_flock(path: Path, wait: float, busy: str) -> Iterator[int]:
+def _hold_flock(path: Path, wait: float, message: str) -> Iterator[int]:
     path.parent.mkdir(exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        _acquire(descriptor, wait, lambda: busy.format(_describe_owner(descriptor)))
+        _acquire(descriptor, wait, lambda: message.format(_describe_owner(descriptor)))
         with suppress(OSError):  # a disk may be full, and the pid is only for messages
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
@@ -106,11 +106,11 @@ def _hold_flock(path: Path, wait: float, busy: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _acquire(descriptor: int, wait: float, busy: Callable[[], str]) -> None:
+def _acquire(descriptor: int, wait: float, describe: Callable[[], str]) -> None:
     deadline = time.monotonic() + wait
     while not claim(descriptor):
         if time.monotonic() >= deadline:
-            raise VaultBusyError(busy())
+            raise VaultBusyError(describe())
         time.sleep(_PAUSE)
 
 

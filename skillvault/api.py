@@ -20,9 +20,8 @@ from msgspec.structs import replace
 
 from skillvault.clients import agents
 from skillvault.exchange import formats
-from skillvault.inspect import check as checks
+from skillvault.inspect import check, logbook, lookup
 from skillvault.inspect import doctor as diagnosis
-from skillvault.inspect import logbook, lookup
 from skillvault.inspect import page as pages
 from skillvault.inspect import status as overview
 from skillvault.inspect import why_not as reasons
@@ -35,9 +34,8 @@ from skillvault.loop.judging import judges, question_queue
 from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
 from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
-from skillvault.review import branches, commits, review
+from skillvault.review import branches, commits, memory, review
 from skillvault.review import curate as curating
-from skillvault.review import memory as remembering
 from skillvault.review import retract as retracting
 from skillvault.review import undo as undoing
 from skillvault.serving import advise as advising
@@ -94,7 +92,7 @@ class Vault:
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
         self.inquiry = Inquiry(lambda: self.shelf, _clock)
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
-        self.memory = remembering.FactMemory(self.store, _clock)
+        self.memory = memory.FactMemory(self.store, _clock)
         self.distill, self.update_stats = partial(distill, self), partial(_update_stats, self)
         self._judge = judge
         self._run_lock = threading.RLock()
@@ -477,12 +475,11 @@ class Vault:
         """Check the vault's rules in the work tree, or with `staged` in git's index.
 
         In git's index, only files that differ from HEAD are reported. Otherwise the index database
-        is compared with git first. The commits since `against` are checked by the roles at that
-        time.
+        is compared with git first. Commits since `against` are checked by the roles of their time.
         """
         if not index:  # else git is running, and waits for us
             _recover_if_free(self.store)
-        return checks.check_vault(self.store, self.shelf, index, staged=staged, against=against)
+        return check.check_vault(self.store, self.shelf, index, staged=staged, against=against)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
@@ -693,7 +690,6 @@ def _update_stats(
 ) -> Report:
     """Record that a task which applied a skill succeeded or failed, which changes its counts."""
     now, (skill, _) = now or _clock(), vault.skill(one_text("name", name))
-    about = (
-        domain or skill.domain or shelves.choose_domain(vault.shelf, Path.cwd(), skill.description)
-    )
-    return vault.record(decisions.outcome_of_use(skill.name, about, now, success=success), now=now)
+    domain = domain or skill.domain
+    domain = domain or shelves.choose_domain(vault.shelf, Path.cwd(), skill.description)
+    return vault.record(decisions.outcome_of_use(skill.name, domain, now, success=success), now=now)

@@ -8,7 +8,7 @@ import pytest
 from tests import measures
 
 LINES = {
-    "(top)": 510,
+    "(top)": 507,
     "cli": 5245,
     "clients": 891,
     "daemon": 371,
@@ -17,15 +17,15 @@ LINES = {
     "judge": 2391,
     "learning": 11372,
     "loop": 5837,
-    "model": 5696,
+    "model": 5697,
     "page": 716,
     "review": 1936,
     "serving": 1172,
     "sessions": 1760,
     "team": 1116,
-    "vault": 10619,
+    "vault": 10611,
 }
-ALL_LINES = 79619
+ALL_LINES = 79566
 MODULES = 364
 WITH_ONE_IMPORTER = 32
 REPEATED_FUNCTIONS = 12

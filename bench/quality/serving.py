@@ -103,7 +103,7 @@ def _tasks_told(vault: Vault, of: str) -> Iterator[str]:
 def _subjects(vault: Vault) -> dict[str, set[str]]:
     """Skill -> what the outcomes behind it are about, as the tasks name it."""
     head = vault.shelf.ready()
-    behind = head.skills.subjects_behind(head.skills.names("skills"))
+    behind = head.skills.source_subjects(head.skills.names("skills"))
     named: dict[str, set[str]] = defaultdict(set)
     for name, subjects in behind.items():
         if not _is_general(name):

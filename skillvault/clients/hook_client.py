@@ -51,17 +51,17 @@ def current_folder() -> str:
 
 def own_vault_path() -> str:
     """Return the path of the user's own vault, which the plugin creates."""
-    data = os.environ.get("XDG_DATA_HOME") or f"{os.environ.get('HOME', '')}/.local/share"
-    return f"{data}/skillvault/vault"
+    data_home = os.environ.get("XDG_DATA_HOME") or f"{os.environ.get('HOME', '')}/.local/share"
+    return f"{data_home}/skillvault/vault"
 
 
 def link_calls(vault: str, client: str) -> None:
-    """Create the link to the folder of a vault to which a client's hooks write tool calls.
+    """Create the link to a vault's folder for the tool calls that a client's hooks record.
 
     Without a vault, an earlier link is removed.
     """
-    state = os.environ.get("XDG_STATE_HOME") or f"{os.environ.get('HOME', '')}/.local/state"
-    link = f"{state}/skillvault/calls/{client}"
+    state_home = os.environ.get("XDG_STATE_HOME") or f"{os.environ.get('HOME', '')}/.local/state"
+    link = f"{state_home}/skillvault/calls/{client}"
     try:
         os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
         if os.path.lexists(link):

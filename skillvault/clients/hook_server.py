@@ -1,7 +1,6 @@
 """Answer hooks on a Unix socket, so that a hook costs only the start of Python.
 
-`clients.hook_client` is the client and describes the protocol. The meaning of events is unknown
-here.
+`clients.hook_client` describes the protocol. This module does not interpret events.
 """
 
 import os

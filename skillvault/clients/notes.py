@@ -36,8 +36,8 @@ def exclude_file(folder: Path) -> Path | None:
     if git.is_file():  # a linked work tree
         git_dir = git.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:")
         git = git.parent / git_dir.strip()
-        common = git / "commondir"
-        git = git / common.read_text().strip() if common.is_file() else git
+        common_dir = git / "commondir"
+        git = git / common_dir.read_text().strip() if common_dir.is_file() else git
     return git / "info" / "exclude" if git.is_dir() else None
 
 

@@ -50,8 +50,8 @@ class SetupOptions(Struct, frozen=True, kw_only=True):
     """The options of a setup. `project` is None for all projects of a user.
 
     `is_shared` selects the settings that a team commits. `exclude` is the file with git's personal
-    exclude patterns, or None outside a repository. With `mcp`, the server is registered, too.
-    `calls` is the folder to which hooks write tool calls.
+    exclude patterns, or None outside a repository. With `mcp`, the server is registered, too. Hooks
+    write tool calls to the folder `calls`.
     """
 
     vault: Path

@@ -74,8 +74,7 @@ def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> It
     """Yield each outcome of a file as (label, mapping), in the order of the file.
 
     A record that cannot be read becomes (label, BadInputError), and reading continues. Raises
-    BadInputError before the first item if the file cannot be read at all, UsageError for an unknown
-    format.
+    BadInputError first if the file cannot be read at all, UsageError for an unknown format.
     """
     if format_name not in FORMATS:
         formats = join_items(sorted(FORMATS), last="or")

@@ -158,7 +158,7 @@ def _suite_start(suite: "Element", path: Path) -> datetime | None:
 
 
 def _duration(element: "Element", path: Path) -> timedelta | None:
-    """Return the `time` attribute, in which Surefire groups digits with commas."""
+    """Return the `time` attribute. Surefire groups its digits with commas."""
     text = element.get("time")
     if not text:
         return None

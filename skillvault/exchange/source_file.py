@@ -1,7 +1,6 @@
 """Read files of other programs: strict JSON, typed access to keys, times, labels.
 
-Every error is a BadInputError: one sentence with the file, the key or line, the expected value, and
-the next step.
+Every error is a BadInputError: the file, the key or line, the expected value, and the next step.
 """
 
 import errno

@@ -103,12 +103,12 @@ def _parse_address(text: str) -> SkillSource:
     address = base.removeprefix("git+")
     if address.startswith("file:///") or _SSH_URL.fullmatch(address):
         return _parse_repository(address, fragment)
-    web = _WEB_URL.fullmatch(address)
-    if web is None:
+    match = _WEB_URL.fullmatch(address)
+    if match is None:
         raise _source_error(text, "not an address that skills are fetched from")
     if tree := _TREE_URL.fullmatch(address):
         return _parse_repository(f"{tree['repo']}.git", f"{tree['ref']}:{tree['path'] or ''}")
-    if address != base or address.endswith(".git") or web["host"] in _GIT_HOSTS:
+    if address != base or address.endswith(".git") or match["host"] in _GIT_HOSTS:
         if not address.startswith("https://"):
             raise _source_error(text, "git over plain http, which anybody on the way may change")
         return _parse_repository(address.rstrip("/"), fragment)

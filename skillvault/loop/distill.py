@@ -50,7 +50,7 @@ def living_skills(run: Run, domain: str) -> list[tuple[str, Skill]]:
 
 def session_excerpts(run: Run, skill: str) -> list[Session]:
     """Return excerpts of the sessions from which a skill was made, oldest first."""
-    sessions = run.view.sessions.in_order(run.view.sessions.behind(skill))
+    sessions = run.view.sessions.in_order(run.view.sessions.sources_of(skill))
     return [excerpt(session, run.policy.distill) for session in sessions]
 
 

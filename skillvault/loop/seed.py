@@ -434,7 +434,7 @@ def _build_merge(
 ) -> SkillMerge[Agreement]:
     evolved_name = group.target
     names = [*group.names, *([evolved_name] if evolved_name else [])]
-    by_skill = run.view.skills.outcomes_behind(names)
+    by_skill = run.view.skills.source_outcomes(names)
     outcomes = {o.id: o for skill_outcomes in by_skill.values() for o in skill_outcomes}
     history = sorted(outcomes.values(), key=lambda outcome: outcome.order)
     subjects: dict[Subject, list[Outcome]] = {}

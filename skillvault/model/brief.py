@@ -318,8 +318,8 @@ class Draft(Struct, frozen=True):
     """The text of a skill before it has a name.
 
     `title` omits the kind. `sections` are (heading, text). `note` says that another judge wrote the
-    text. `tags`, `roles` and `stages` are slugs. `record` is the stored answer from which the text
-    was made. `rules` are the rules of a passage.
+    text. `tags`, `roles` and `stages` are slugs. `record` is the stored answer that contained the
+    text. `rules` are the rules of a passage.
     """
 
     title: str

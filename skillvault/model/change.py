@@ -76,8 +76,8 @@ class Rewrite(Struct, frozen=True):
 class Replacement(Struct, frozen=True):
     """A new text for a file without front matter.
 
-    `blob` is the version from which the text was computed, or None if there was no file. If the
-    file `grows`, agents may append to it at any time, and their additions stay after the new text.
+    `blob` is the version that the new text is based on, or None if there was no file. If the file
+    `grows`, agents may append to it at any time, and their additions stay after the new text.
     """
 
     path: str
@@ -160,8 +160,7 @@ class Change(Struct, frozen=True, kw_only=True):
     def needs(self) -> set[Ref]:
         """The records that must exist: the sources of the change and the targets of its links.
 
-        Patterns and noted rules are omitted, because they are entries of a file whose version the
-        change states.
+        Patterns and noted rules are entries of a file whose version the change states.
         """
         new_records = {ref_of(record) for record in self.writes}
         new_records |= {
@@ -228,7 +227,7 @@ def headline_of(changes: Iterable[Change]) -> str:
 
 
 def _step_subject(changes: Sequence[Change]) -> str:
-    """Return the subject of a step: the first of many changes and their number."""
+    """Return the part of a subject line about one step: each change, or the first and a count."""
     if changes[0].commit_with == INTAKE or len(changes) <= MAX_SEPARATE:
         return ", ".join(dict.fromkeys(change.subject for change in changes))
     return f"{changes[0].subject} and {len(changes) - 1} more"

@@ -11,7 +11,7 @@ from msgspec import Struct
 class Price(Struct, frozen=True):
     """The dollars per million tokens that a model reads and writes.
 
-    `cacheable` is the number of tokens from which a prefix of a prompt is cached.
+    `cacheable` is the least number of tokens in a prefix that the model caches.
     """
 
     read: float
@@ -62,7 +62,7 @@ _MILLION = 1_000_000
 
 
 def cacheable_length(model: str) -> int:
-    """Return the number of characters from which a model caches a prefix."""
+    """Return the least number of characters in a prefix that a model caches."""
     return _TOKEN_LENGTH * MODELS.get(model, Price(0, 0)).cacheable
 
 

@@ -1,8 +1,7 @@
 """Convert each kind of record to text, and the text back to a record.
 
-A person may have written a file in another form, but not with other types. skillvault changes only
-single keys of such a file (`front_matter`). The table `_FORMATS` at the end names the functions of
-each kind.
+A person may have written a file in another form, but not with other types. `front_matter` changes
+only single keys of such a file. The table `_FORMATS` at the end names the functions of each kind.
 """
 
 import hashlib
@@ -118,8 +117,8 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
 
 def _checked_text_of(content: bytes) -> str:
     text = front_matter.text_of(content)
-    if conflict := _CONFLICT_MARK.search(text):
-        line = text.count("\n", 0, conflict.start()) + 1
+    if match := _CONFLICT_MARK.search(text):
+        line = text.count("\n", 0, match.start()) + 1
         message = f"line {line}: a merge conflict marker; resolve the conflict and commit"
         raise BadInputError(message, code="conflict", line=line)
     return text

@@ -70,8 +70,8 @@ class Separation(Struct, frozen=True, kw_only=True):
     `met`. `lately` counts the later half, if too few outcomes there meet the conditions for a test.
     `p` is family-wise over all tests at once, `z` is robust to episodes. `holds_for` are the ids of
     the outcomes that meet the conditions, `held` the rules that the test held fixed. The `read`
-    latest outcomes of the `action` were counted, of which the last ended at `until`. A `lead` has
-    few outcomes and is not a rule yet.
+    latest outcomes of the `action` were counted, and the last of them ended at `until`. A `lead`
+    has few outcomes and is not a rule yet.
     """
 
     conditions: tuple[Condition, ...]
@@ -175,7 +175,7 @@ def _with_recorded_key(condition: Condition) -> str:
 def conditions_of(outcome: Outcome) -> dict[str, Scalar]:
     """Return the recorded values that may be a condition or part of a text.
 
-    Values about the frame of the decision and keys that name the result are left out.
+    Values that describe the decision itself and keys that name the result are left out.
     """
     return {
         key: value

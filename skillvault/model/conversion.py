@@ -122,8 +122,8 @@ def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadIn
     path_match = _KEY_PATH.search(message)
     key = _join(path, path_match["key"]) if path_match else path
     text = _KEY_PATH.sub("", message)
-    if missing_key := re.match(r"Object missing required field `(.+)`", text):
-        key = _join(key, missing_key[1])
+    if match := re.match(r"Object missing required field `(.+)`", text):
+        key = _join(key, match[1])
         return key_error(key, "missing-key", "missing; add it")
     value = _value_at(raw, path_match["key"] if path_match else "")
     if text.startswith("Invalid enum value"):

@@ -1,8 +1,7 @@
 """Declare which records a step must process, with events and relations.
 
 A step processes only the records in its queues. A `Trigger` names an event of a record, and the
-relations that lead from that record to the due ones. The index of the vault evaluates both, see
-`vault.index.queues`.
+relations from that record to the due ones. `vault.index.queues` evaluates both.
 """
 
 from typing import Literal
@@ -141,9 +140,9 @@ class Queue(Struct, frozen=True, kw_only=True):
     """The records that a step must process, as keys.
 
     A key joins the named fields of a due record with spaces; an evaluation has the id of its
-    outcome. `every` is the kind of which all records are due at first (`use`: every used skill). A
-    record is never due if a record of kind `without` has the same id. `rules` is a version: raise
-    it when the rules of the step change, and all records become due.
+    outcome. At first all records of the kind `every` are due (`use`: every used skill). A record is
+    never due if a record of kind `without` has the same id. `rules` is a version: raise it when the
+    rules of the step change, and all records become due.
     """
 
     name: str

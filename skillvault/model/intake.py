@@ -1,7 +1,6 @@
 """Turn foreign data into a record, or refuse it with an error that names the next step.
 
-An agent's text becomes a record only through `parse_record`. The time and the trust of the source
-are arguments.
+An agent's text becomes a record only through `parse_record`, which gets the time and the trust.
 """
 
 import math
@@ -144,12 +143,12 @@ def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result whose status, if missing, is derived from its numbers."""
     if result.get("status") is not None:
         return dict(result)
-    score, amount, entry = (result.get(key) for key in ("score", "amount", "entry_value"))
-    numbers = [value for value in (score, amount, entry) if value is not None]
+    score, amount, entry_value = (result.get(key) for key in ("score", "amount", "entry_value"))
+    numbers = [value for value in (score, amount, entry_value) if value is not None]
     if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
         return {**result, "status": "neutral"}  # the refusal names the wrong type instead
-    if score is None and amount is not None and entry:
-        score = amount / entry
+    if score is None and amount is not None and entry_value:
+        score = amount / entry_value
     if score is None:
         problem = "missing; write success, failure or neutral, or give result.score"
         raise key_error("result.status", "missing-key", problem)
@@ -336,5 +335,5 @@ def _check_session_sizes(record: Session) -> None:
             problem = f"more than {MAX_SESSION_PARTS}; leave out those that say the same"
             raise key_error(key, "too-large", problem)
         for index, part in enumerate(parts):
-            for name in part.__struct_fields__[:-1]:
-                _check_size(f"{key}[{index}].{name}", getattr(part, name), "keep what it shows")
+            for field in part.__struct_fields__[:-1]:
+                _check_size(f"{key}[{index}].{field}", getattr(part, field), "keep what it shows")

@@ -1,6 +1,6 @@
 """Check the records of a vault by the rules that are valid in any vault.
 
-A problem is a mistake that must be corrected. A note tells what a person did, such as the removal
+A problem is a mistake that must be corrected. A note reports what a person did, such as the removal
 of a record that a link names.
 """
 
@@ -76,7 +76,7 @@ def find_problems(vault: VaultRecords) -> Iterator[Problem]:
 
 
 def find_notes(vault: VaultRecords) -> Iterator[Problem]:
-    """Yield facts that a reader should know but need not correct."""
+    """Yield the notes that a reader should see. They need no correction."""
     for problem, remover in _missing_ends(vault):
         if remover is not None:
             yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {remover}")

@@ -116,8 +116,8 @@ def _parse_line(line: bytes, owner: Ref) -> Link | None:
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadInputError(f"not UTF-8 text; write {_EXAMPLE}", code="encoding") from None
-    if plain := _PLAIN_LINE.fullmatch(text):
-        link_type, kind, end, at = plain.groups()
+    if match := _PLAIN_LINE.fullmatch(text):
+        link_type, kind, end, at = match.groups()
         return _make_link(owner, {"type": link_type, "to": f"{kind}/{end}", "at": at})
     if not text.strip() or text.lstrip().startswith("#"):
         return None

@@ -65,7 +65,7 @@ class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Intake of outcomes."""
+    """Settings for the intake of outcomes."""
 
     # open: an outcome may name a new domain; closed: only a listed one.
     domains: Literal["open", "closed"] = "open"
@@ -80,7 +80,7 @@ class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Evaluation of outcomes."""
+    """Settings for the evaluation of outcomes."""
 
     # What is learned about an action uses so many of its latest outcomes.
     peers: Annotated[int, Meta(ge=20)] = 200
@@ -93,7 +93,7 @@ class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Promotion of insights to facts, and of facts to skills."""
+    """Settings for making facts from insights, and skills from facts."""
 
     # verdict: confirmed bad decisions teach too; quality: only good ones.
     gate: Literal["verdict", "quality"] = "verdict"
@@ -120,7 +120,7 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Generation of skills from significant outcomes, and their expiry."""
+    """Settings for making skills from significant outcomes, and for their expiry."""
 
     # New skills that wait in proposed/ for your approval. unproven: those of one session; always:
     # all, and changes of approved ones; never: none. Untrusted ones always wait.
@@ -168,7 +168,7 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Distillation of finished sessions."""
+    """Settings for the distillation of finished sessions."""
 
     # A session with so many different failures becomes a skill.
     min_failures: Positive = 2
@@ -185,7 +185,7 @@ class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Merging of skills that say the same."""
+    """Settings for merging skills that say the same."""
 
     # Two skills of sessions are similar if they share more than this part of the shorter one's
     # statements; under seed, other skills too.
@@ -197,7 +197,7 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Promotion of noted rules to patterns, and their share of a prompt."""
+    """Settings for making patterns from noted rules, and for their share of a prompt."""
 
     # Folders of code that may support rules, relative to the vault.
     code: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Skills from outside the package and the vault."""
+    """Settings for skills from outside the package and the vault."""
 
     # Folders of skills, later ones override earlier; outside the vault: docs/agents.md.
     dirs: tuple[str, ...] = ()
@@ -261,7 +261,7 @@ BOOSTS = (
 
 
 class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Selection of skills before a task."""
+    """Settings for the selection of skills before a task."""
 
     # The most skills to recommend if no task is given.
     limit: Positive = 5
@@ -292,7 +292,7 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Measurement of the effect of skills, and its consequences."""
+    """Settings for measuring the effect of skills, and its consequences."""
 
     # The chance that a skill is left out of a decision, to measure its effect.
     holdout: HeldShare = 0.1
@@ -347,7 +347,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The judge, its budget, and its bounds before acting."""
+    """Settings for the judge, its budget, and its bounds before acting."""
 
     # offline: free and deterministic; claude: asks the Anthropic API; agent: offline, until an
     # agent answers what `skillvault ask` prints; client: offline, until your client answers in the
@@ -407,7 +407,7 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Signs in a transcript of how a prompt ended."""
+    """Signs in a transcript that show how a prompt ended."""
 
     # Regular expressions for tests, builds, linters, migrations and deployments, matched at the
     # start of each part of a command.
@@ -415,7 +415,7 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Behaviour of the hooks of an agent's client."""
+    """Settings for the hooks of an agent's client."""
 
     # Path pattern (`~/work/shop*`): the domain of the folders that match it. Otherwise `--domain`,
     # or the repository's name.

@@ -45,12 +45,12 @@ def parse_policy(raw: Any) -> Policy:
 
 
 def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
-    name = raw.get("profile")
-    settings = PROFILE_SETTINGS.get(name, {}) if isinstance(name, str) else {}
+    profile = raw.get("profile")
+    settings = PROFILE_SETTINGS.get(profile, {}) if isinstance(profile, str) else {}
     merged = dict(raw)
     for section, defaults in settings.items():
-        stated = raw.get(section, {})
-        merged[section] = {**defaults, **stated} if isinstance(stated, Mapping) else stated
+        values = raw.get(section, {})
+        merged[section] = {**defaults, **values} if isinstance(values, Mapping) else values
     return merged
 
 
@@ -111,10 +111,10 @@ def settings() -> Iterator[tuple[str, Any]]:
 
 
 def _with_suggestion(error: BadInputError) -> BadInputError:
-    unknown = _UNKNOWN.search(error.message)
-    if unknown is None:
+    match = _UNKNOWN.search(error.message)
+    if match is None:
         return error
-    key = ".".join(filter(None, (error.key, unknown["name"])))
+    key = ".".join(filter(None, (error.key, match["name"])))
     names = [name for name, _ in settings()] + [*Policy.__struct_fields__]
     matches = difflib.get_close_matches(key, names, n=1)
     hint = f"did you mean {matches[0]!r}?" if matches else "see the policy table in docs/policy.md"

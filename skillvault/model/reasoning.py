@@ -1,7 +1,6 @@
 """Find statements in the reasoning of a decision: guesses, checks, risks, claims.
 
-Every statement is a part of the text as it was written, so that a reader can find it. The patterns
-are in `reasoning.txt`.
+A statement is a literal part of the text. The patterns are in `reasoning.txt`.
 """
 
 import re
@@ -197,7 +196,7 @@ def _split(reasoning: str) -> list[str]:
 
 
 def _rank(statements: Iterable[tuple[float, str]]) -> tuple[str, ...]:
-    """Return distinct statements, those with the highest score first. Ties keep their order."""
+    """Return the distinct statements by score, highest first. Ties keep their order."""
     ranking = sorted(statements, key=lambda statement: -statement[0])
     return tuple(dict.fromkeys(text for _, text in ranking))
 

@@ -81,7 +81,7 @@ class Problem(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """A decision as it was before its result was known, except for the `report`.
+    """A decision before its result was known, except for the `report`.
 
     `task` quotes the request. `reasoning_at` says if the reasoning was written before or after the
     result, if that is known. Only a result that somebody else observed may omit the `action`.
@@ -141,7 +141,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """The agent that reports an outcome, with its session and its run.
 
     A `batch` is a backtest, a benchmark's job or a CI run. `person` is the e-mail of the user who
-    typed the prompts in an attended session, or None if nobody knows.
+    typed the prompts in an attended session, or None if it is unknown.
     """
 
     agent: Text | None = None
@@ -442,8 +442,8 @@ class Session(Struct, frozen=True, kw_only=True):
     """A finished session with its failures and successes in order.
 
     `name` is its name in outcomes (`source.session`), from which `id` is made. `received` (a
-    sha256) derives from the record as it arrived. `transcript` names the client if the session was
-    read from a transcript.
+    sha256) derives from the record as it arrived. `transcript` names the client that wrote it, if
+    any.
     """
 
     id: str
@@ -576,8 +576,8 @@ class Skill(Struct, frozen=True):
         metadata = {key: getattr(self, key) for key in front_matter.METADATA_KEYS}
         metadata |= {key: " ".join(getattr(self, key)) for key in front_matter.WORD_KEYS}
         values = {key: value for key, value in metadata.items() if value}
-        front = {"name": self.name, "description": self.description, "metadata": values}
-        return front_matter.compose(front, self.body)
+        meta = {"name": self.name, "description": self.description, "metadata": values}
+        return front_matter.compose(meta, self.body)
 
 
 class ShelfSkill(Struct, frozen=True):
@@ -657,7 +657,7 @@ Record = (
 
 
 def kind_of(record: Record) -> str:
-    """Return the kind of a record as it is written in addresses."""
+    """Return the name of a record's kind in addresses, such as "skill"."""
     return type(record).__name__.lower()
 
 

@@ -1,8 +1,7 @@
 """Mark the sections of a skill that skillvault wrote, to recognize them later.
 
 `metadata.written` has a mark for each section: four hex digits of its heading, eight of its text. A
-section without a mark, or with another digest, belongs to a person. If a marked section is gone, a
-person removed it.
+section without a mark, or with another digest, belongs to a person, who may also remove sections.
 """
 
 import hashlib
@@ -49,9 +48,9 @@ def marks_of(description: str, body: str) -> dict[str, str]:
     return {heading_mark(key): text_mark(text) for key, text in texts.items()}
 
 
-def read_marks(written: str) -> dict[str, str]:
+def read_marks(marks_text: str) -> dict[str, str]:
     """Parse `metadata.written` to text marks by heading mark."""
-    return {word[:_HEADING_DIGITS]: word[_HEADING_DIGITS:] for word in written.split()}
+    return {word[:_HEADING_DIGITS]: word[_HEADING_DIGITS:] for word in marks_text.split()}
 
 
 def format_marks(marks: Mapping[str, str]) -> str:

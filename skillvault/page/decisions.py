@@ -27,8 +27,8 @@ IDLE = 30 * 60  # seconds without a decision after which the page takes none
 class DecisionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A decision from the page. `text` is the reason or the new text.
 
-    `reword` approves a rule in other words, `edit` changes the text of a skill. For `undo`, `name`
-    is a commit.
+    `reword` approves a rule in other words, `edit` changes a skill, `undo` takes a commit as
+    `name`.
     """
 
     act: Literal["approve", "reword", "reject", "edit", "undo"]
@@ -46,7 +46,7 @@ class Confirmation:
         self._is_confirmed = False
 
     def give_answer(self, *, is_confirmed: bool) -> None:
-        """Set the answer, for which another thread waits."""
+        """Set the answer. Another thread waits for it."""
         self._is_confirmed = is_confirmed
         self._answered.set()
 

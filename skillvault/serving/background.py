@@ -102,7 +102,7 @@ def find_actions(head: Topics, matches: Mapping[str, Match]) -> dict[str, frozen
     names = sorted(matches, key=lambda name: (-matches[name].score, name))[:_MAX_SKILLS]
     return {
         name: frozenset((domain, action) for domain, action, _ in subjects)
-        for name, subjects in (head.skills.subjects_behind(names) if names else {}).items()
+        for name, subjects in (head.skills.source_subjects(names) if names else {}).items()
     }
 
 

@@ -430,7 +430,7 @@ def _tasks_behind(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]
     kinds = {name: skill.kind for name in skills if (skill := head.skills.get(name))}
     skills = [name for name in skills if kinds.get(name) != "strategy"]
     for name in skills:
-        makers = head.tasks.latest_behind(name, _MAX_OUTCOMES)
+        makers = head.tasks.latest_sources(name, _MAX_OUTCOMES)
         users = head.tasks.latest_users(name, _MAX_OUTCOMES)
         rows = head.tasks.of_outcomes(sorted(makers | users, reverse=True)[:_MAX_OUTCOMES])
         latest = sorted(rows, key=lambda id_: (rows[id_][0], id_), reverse=True)

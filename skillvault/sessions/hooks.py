@@ -65,15 +65,6 @@ _INTERRUPTED = BadInputError(
 )
 
 
-def _key_of(event: str, payload: Payload) -> str:
-    """Return the key of an event that is answered only once, or "" for any other event."""
-    if event == "SessionStart":
-        size = _size_of(payload.transcript)  # the size differs from one compaction to the next
-        return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
-    is_prompt = event == "UserPromptSubmit" and payload.prompt_id
-    return f"{event} {payload.prompt_id}" if is_prompt else ""
-
-
 class HookVault(Struct, frozen=True, kw_only=True):
     """The parts of a vault that an event needs.
 
@@ -349,9 +340,8 @@ class Hooks:
     def _answer_stop(self, payload: Payload) -> str:
         """Put the outcome of the prompt into the inbox if its end was observed.
 
-        Normally no text is returned, because the text of a Stop hook replaces the agent's answer.
-        With `insist` in the policy, an agent that claims success after a failed check is sent back
-        once.
+        Normally no text is returned, because it would replace the agent's answer. With `insist` in
+        the policy, an agent that claims success after a failed check is sent back once.
         """
         notes = self._notes(payload)
         candidates = self._history(notes).prompts
@@ -513,6 +503,15 @@ class Hooks:
     @property
     def _hook_rules(self) -> "HookPolicy":
         return self._vault.store.head().policy.hook
+
+
+def _key_of(event: str, payload: Payload) -> str:
+    """Return the key of an event that is answered only once, or "" for any other event."""
+    if event == "SessionStart":
+        size = _size_of(payload.transcript)  # the size differs from one compaction to the next
+        return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
+    is_prompt = event == "UserPromptSubmit" and payload.prompt_id
+    return f"{event} {payload.prompt_id}" if is_prompt else ""
 
 
 def _receipt_file(prompt: SessionPrompt) -> Iterator[tuple[str, bytes]]:

@@ -38,7 +38,7 @@ class SessionSource(NamedTuple):
     unread: dict[str, int]
 
 
-def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
+def find_session(snapshot: Topics, text: str, domain: str | None) -> SessionSource:
     """Find the session in a file or with an id.
 
     `domain` is the default for a file, and selects among the outcomes of a session. Raises
@@ -46,21 +46,21 @@ def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
     """
     path = Path(text)
     if path.is_file():
-        domain = domain or head.only_domain
+        domain = domain or snapshot.only_domain
         if path.suffix in _SESSION_FILE_ENDINGS:
             return _read_file(path, domain)
         transcript = Transcript(path)
         values = session_of(transcript, domain or CODING, redact_text)
         return _session_source(values)._replace(unread=dict(transcript.unread))
-    return _find_in_vault(head, text, domain)
+    return _find_in_vault(snapshot, text, domain)
 
 
-def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource:
+def _find_in_vault(snapshot: Topics, name: str, domain: str | None) -> SessionSource:
     for trust in _TRUSTS:
         session = session_id(name, trust)
-        if Ref("session", session) in head.records:
+        if Ref("session", session) in snapshot.records:
             return SessionSource(session, None, {})
-        if outcomes := head.outcomes.by_session(name, trust):
+        if outcomes := snapshot.outcomes.by_session(name, trust):
             return _session_of_outcomes(outcomes, name, domain, trust)
     raise UsageError(
         f"{name}: neither a file nor a session of this vault; give a session's file, its id, or "
@@ -69,7 +69,7 @@ def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource
 
 
 def _read_file(path: Path, domain: str | None) -> SessionSource:
-    """Read a session file, in which the key `type` may be missing."""
+    """Read a session file. Its key `type` may be missing."""
     try:
         values = {"type": "session", **codec.parse_incoming(path.name, _read_bytes(path))}
     except BadInputError as error:

@@ -201,7 +201,7 @@ def _find_transcripts(folder: Path) -> Iterator[Path]:
 
 
 def is_own_transcript(path: Path) -> bool:
-    """Return True for a transcript in a folder to which this user's clients write."""
+    """Return True for a transcript that a client of this user wrote, by its folder."""
     return any(path.resolve().is_relative_to(home_of(client).resolve()) for client in CLIENTS)
 
 

@@ -103,7 +103,7 @@ class NewSessions(Struct, frozen=True):
 def find_new_sessions(
     outcomes: Outcomes, domain_in: Callable[[Path], str], project: Path | None = None
 ) -> list[NewSessions]:
-    """Find the sessions of the projects from which a vault has no session yet.
+    """Find the sessions of the projects that have no session in a vault.
 
     `domain_in` returns the domain of a folder. With `project`, only sessions in that folder count.
     """

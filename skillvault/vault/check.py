@@ -63,8 +63,8 @@ def find_edits(git: Git) -> list[str]:
     """Return the paths of the vault's files that are new or edited, but not committed."""
     options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all")
     env = git.settings().staging  # no filter of the config runs
-    out = os.fsdecode(git.run("status", *options, "--", *layout.FOLDERS, env=env))
-    return sorted(line[3:] for line in out.split("\0") if line)
+    output = os.fsdecode(git.run("status", *options, "--", *layout.FOLDERS, env=env))
+    return sorted(line[3:] for line in output.split("\0") if line)
 
 
 def find_uncommitted(committed_blobs: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:

@@ -271,10 +271,10 @@ def lines_of(
         files = {path: qualified_path(bases, base, path) for path in (*base.sizes, *base.documents)}
         paths = [path for path, file in files.items() if file in names_by_file]
         for path, content in base.read_files(paths):
-            file, rows = files[path], content.split(b"\n")
+            file, texts = files[path], content.split(b"\n")
             for name in names_by_file[file]:
                 find_terms = searchers[name].find_terms
-                lines[name][file] = [n for n, row in enumerate(rows, 1) if find_terms(file, row)]
+                lines[name][file] = [n for n, text in enumerate(texts, 1) if find_terms(file, text)]
     return lines
 
 

@@ -40,8 +40,8 @@ def private_mode(folder: Path) -> int:
 
 def is_abandoned(name: str) -> bool:
     """Return True if the process that made the draft of this name has ended."""
-    numbers = re.search(r"([0-9]+)-[0-9]+$", name)
-    return numbers is not None and not is_alive(int(numbers[1]))
+    match = re.search(r"([0-9]+)-[0-9]+$", name)
+    return match is not None and not is_alive(int(match[1]))
 
 
 def is_alive(pid: int) -> bool:

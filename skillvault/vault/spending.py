@@ -81,8 +81,7 @@ class Spending(Struct, frozen=True):
 class Ledger:
     """The ledger of one vault, which threads and processes share. `now` returns the unix time.
 
-    Methods raise UnavailableError if the ledger cannot be used, because an unrecorded call must not
-    be sent.
+    Methods raise UnavailableError if they cannot record, because every call must be recorded.
     """
 
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
@@ -97,42 +96,42 @@ class Ledger:
         Return None while the call must wait for the answer to another call. Raise UnavailableError
         if a cap or a pause forbids the call.
         """
-        with self._transaction() as db:
-            now, circuit = self._now(), _read_circuit(db)
+        with self._transaction() as database:
+            now, circuit = self._now(), _read_circuit(database)
             if now < circuit.until:
-                if _is_open(db, circuit.probe, now):
+                if _is_open(database, circuit.probe, now):
                     return None
                 raise UnavailableError(circuit.retry_notice)
-            _check_caps(db, (usd, tokens), _format_day(now), rules)
-            first_time = _first_unanswered(db, now, circuit)
+            _check_caps(database, (usd, tokens), _format_day(now), rules)
+            first_time = _first_unanswered(database, now, circuit)
             if first_time is not None:
                 if not circuit.failures:
                     return None
                 clock = _format_time(first_time + _HOUR)
                 raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, ?, 'open')"
-            call = db.execute(sql, (now, _format_day(now), usd, tokens)).lastrowid
+            call = database.execute(sql, (now, _format_day(now), usd, tokens)).lastrowid
             if circuit.failures >= _MAX_FAILURES:
                 probing = msgspec.structs.replace(circuit, until=now + _PAUSE_SECONDS, probe=call)
-                _write_circuit(db, probing)
+                _write_circuit(database, probing)
             return call
 
     def record_replies(self, call: int, replies: Mapping[str, str], cost: AnswerCost) -> None:
         """Close an answered call, and store its cost and its replies by key."""
         reach("reply-received")
-        with self._transaction() as db:
-            self._keep_replies(db, call, replies, cost)
-            _write_circuit(db, Circuit())
+        with self._transaction() as database:
+            self._keep_replies(database, call, replies, cost)
+            _write_circuit(database, Circuit())
             earliest_time = self._now() - _RETENTION_SECONDS
-            db.execute("delete from reply where at < ?", (earliest_time,))
-            db.execute("delete from call where at < ?", (earliest_time,))
+            database.execute("delete from reply where at < ?", (earliest_time,))
+            database.execute("delete from call where at < ?", (earliest_time,))
         reach("reply-journalled")
 
     def record_refusal(self, call: int) -> None:
         """Close a call that the model refused. It cost nothing, and the service works."""
-        with self._transaction() as db:
-            _close_call(db, call, "refused", AnswerCost())
-            _write_circuit(db, Circuit())
+        with self._transaction() as database:
+            _close_call(database, call, "refused", AnswerCost())
+            _write_circuit(database, Circuit())
 
     def record_failure(
         self, call: int, reason: str, *, billed: bool, pause: float | None = None, tokens: int = 0
@@ -141,21 +140,21 @@ class Ledger:
 
         If the call was `billed`, its reserved dollars count as spent.
         """
-        with self._transaction() as db:
-            (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
-            _close_call(db, call, "failed", AnswerCost(tokens, usd if billed else 0.0))
-            failures = _read_circuit(db).failures + 1
+        with self._transaction() as database:
+            (usd,) = database.execute("select usd from call where id = ?", (call,)).fetchone()
+            _close_call(database, call, "failed", AnswerCost(tokens, usd if billed else 0.0))
+            failures = _read_circuit(database).failures + 1
             if pause is not None:
                 failures = max(failures, _MAX_FAILURES)  # after the pause, one probe
             elif failures >= _MAX_FAILURES:
                 pause = _PAUSE_SECONDS
             pause_end = self._now() + pause if pause is not None else 0.0
-            _write_circuit(db, Circuit(failures, pause_end, reason))
+            _write_circuit(database, Circuit(failures, pause_end, reason))
 
     def close_circuit(self, reason: str, pause: float) -> None:
         """Forbid calls for `pause` seconds."""
-        with self._transaction() as db:
-            _write_circuit(db, Circuit(_MAX_FAILURES, self._now() + pause, reason))
+        with self._transaction() as database:
+            _write_circuit(database, Circuit(_MAX_FAILURES, self._now() + pause, reason))
 
     # ── replies ──────────────────────────────────────────────────────────────────────
 
@@ -170,35 +169,35 @@ class Ledger:
         return dict(self._rows(query, msgspec.json.encode(keys).decode()))
 
     def _keep_replies(
-        self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], cost: AnswerCost
+        self, database: sqlite3.Connection, call: int, replies: Mapping[str, str], cost: AnswerCost
     ) -> None:
         rows = [(key, self._now(), reply) for key, reply in replies.items()]
-        db.executemany("insert or replace into reply values (?, ?, ?)", rows)
-        _close_call(db, call, "paid", cost)
+        database.executemany("insert or replace into reply values (?, ?, ?)", rows)
+        _close_call(database, call, "paid", cost)
 
     def forget_reply(self, key: str) -> None:
         """Delete a reply that cannot be used."""
-        with self._transaction() as db:
-            db.execute("delete from reply where key = ?", (key,))
+        with self._transaction() as database:
+            database.execute("delete from reply where key = ?", (key,))
 
     # ── batches ──────────────────────────────────────────────────────────────────────
 
     def announce_batch(self, call: int, models: Mapping[str, str]) -> None:
         """Record that a batch will be sent; `models` maps its keys to their models."""
-        with self._transaction() as db:
-            db.execute("insert into batch values (?, null)", (call,))
+        with self._transaction() as database:
+            database.execute("insert into batch values (?, null)", (call,))
             rows = [(key, model, call) for key, model in models.items()]
-            db.executemany("insert or replace into queued values (?, ?, ?)", rows)
+            database.executemany("insert or replace into queued values (?, ?, ?)", rows)
 
     def record_batch(self, call: int, batch: str | None) -> None:
         """Record the id of the batch of a call, or remove the batch if the id is None."""
-        with self._transaction() as db:
+        with self._transaction() as database:
             if batch is None:
-                _drop_batch(db, call)
+                _drop_batch(database, call)
             else:
-                db.execute("update batch set id = ? where call = ?", (batch, call))
-                db.execute("update call set state = 'batch' where id = ?", (call,))
-                _write_circuit(db, Circuit())
+                database.execute("update batch set id = ? where call = ?", (batch, call))
+                database.execute("update call set state = 'batch' where id = ?", (call,))
+                _write_circuit(database, Circuit())
 
     def batches(self) -> dict[str, dict[str, str]]:
         """Return the keys of each open batch, with their models."""
@@ -219,12 +218,12 @@ class Ledger:
         self, batch: str, replies: Mapping[str, str], cost: AnswerCost
     ) -> None:
         """Close a batch with these replies; keys without a reply may be asked again."""
-        with self._transaction() as db:
-            row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
+        with self._transaction() as database:
+            row = database.execute("select call from batch where id = ?", (batch,)).fetchone()
             if row is None:
                 return  # another process was quicker
-            self._keep_replies(db, row[0], replies, cost)
-            _drop_batch(db, row[0])
+            self._keep_replies(database, row[0], replies, cost)
+            _drop_batch(database, row[0])
 
     def left_usd(self, usd_per_day: float) -> float:
         """Return the dollars that may still be spent today."""
@@ -238,14 +237,14 @@ class Ledger:
         If the `service` may be the cause, the failure counts only if other calls were answered
         since the last failure of the item. So no item is given up because of an outage.
         """
-        with self._transaction() as db:
+        with self._transaction() as database:
             sql = "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
-            (answer,) = db.execute(sql).fetchone()
+            (answer,) = database.execute(sql).fetchone()
             sql = "select attempts, answered from letter where item = ?"
-            attempts, last_answer = db.execute(sql, (item,)).fetchone() or (0, answer)
+            attempts, last_answer = database.execute(sql, (item,)).fetchone() or (0, answer)
             attempts += 1 if not service or answer > last_answer else 0
             row = (item, attempts, answer, reason, self._now())
-            db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
+            database.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
     def failed_items(self, attempts: int) -> dict[str, FailedItem]:
         """Return the items that failed at least `attempts` times."""
@@ -255,12 +254,12 @@ class Ledger:
     def forget_failures(self) -> None:
         """Delete all failures and lost batches, and end a pause."""
         if self.path.exists():
-            with self._transaction() as db:
-                db.execute("delete from letter")
-                calls = [row[0] for row in db.execute("select call from batch where id is null")]
-                for call in calls:
-                    _drop_batch(db, call)
-                _write_circuit(db, Circuit())
+            with self._transaction() as database:
+                database.execute("delete from letter")
+                rows = database.execute("select call from batch where id is null").fetchall()
+                for (call,) in rows:
+                    _drop_batch(database, call)
+                _write_circuit(database, Circuit())
 
     # ── state ────────────────────────────────────────────────────────────────────────
 
@@ -279,8 +278,8 @@ class Ledger:
         """Return the reason and the end of a pause, or None if calls are allowed."""
         if not self.path.exists():
             return None
-        with self._open() as db:
-            circuit = _read_circuit(db)
+        with self._open() as database:
+            circuit = _read_circuit(database)
         return circuit.retry_notice if self._now() < circuit.until else None
 
     # ── the file ─────────────────────────────────────────────────────────────────────
@@ -288,31 +287,31 @@ class Ledger:
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         if not self.path.exists():
             return []
-        with self._open() as db:
-            return db.execute(sql, values).fetchall()
+        with self._open() as database:
+            return database.execute(sql, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         self.path.parent.mkdir(exist_ok=True)
-        with self._open() as db:
-            db.execute("begin immediate")
+        with self._open() as database:
+            database.execute("begin immediate")
             try:
-                yield db
+                yield database
             except BaseException:
-                db.execute("rollback")
+                database.execute("rollback")
                 raise
-            db.execute("commit")
+            database.execute("commit")
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
             connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
-            with closing(connection) as db:
-                db.execute("pragma synchronous = full")
-                (version,) = db.execute("pragma user_version").fetchone()
+            with closing(connection) as database:
+                database.execute("pragma synchronous = full")
+                (version,) = database.execute("pragma user_version").fetchone()
                 if not version:
-                    db.executescript(f"{_SCHEMA} pragma user_version = 1;")
-                yield db
+                    database.executescript(f"{_SCHEMA} pragma user_version = 1;")
+                yield database
         except sqlite3.Error as error:
             raise UnavailableError(
                 f"the judge is not asked: {self.path} cannot be used ({error}); free "
@@ -320,23 +319,23 @@ class Ledger:
             ) from error
 
 
-def _drop_batch(db: sqlite3.Connection, call: int) -> None:
-    db.execute("delete from queued where call = ?", (call,))
-    db.execute("delete from batch where call = ?", (call,))
+def _drop_batch(database: sqlite3.Connection, call: int) -> None:
+    database.execute("delete from queued where call = ?", (call,))
+    database.execute("delete from batch where call = ?", (call,))
 
 
-def _read_circuit(db: sqlite3.Connection) -> Circuit:
-    row = db.execute("select value from state where name = 'circuit'").fetchone()
+def _read_circuit(database: sqlite3.Connection) -> Circuit:
+    row = database.execute("select value from state where name = 'circuit'").fetchone()
     return msgspec.json.decode(row[0], type=Circuit) if row else Circuit()
 
 
-def _write_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
+def _write_circuit(database: sqlite3.Connection, circuit: Circuit) -> None:
     row = ("circuit", msgspec.json.encode(circuit).decode())
-    db.execute("insert or replace into state values (?, ?)", row)
+    database.execute("insert or replace into state values (?, ?)", row)
 
 
 def _check_caps(
-    db: sqlite3.Connection, price: tuple[float, int], day: str, rules: JudgePolicy
+    database: sqlite3.Connection, price: tuple[float, int], day: str, rules: JudgePolicy
 ) -> None:
     """Raise UnavailableError if a call of at most `price` would exceed a cap of the day.
 
@@ -344,7 +343,7 @@ def _check_caps(
     """
     usd, new_tokens = price
     sql = "select count(*), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) from call"
-    calls, cost, tokens = db.execute(f"{sql} where day = ?", (day,)).fetchone()
+    calls, cost, tokens = database.execute(f"{sql} where day = ?", (day,)).fetchone()
     key = "client_calls_per_day" if rules.provider == "client" else "calls_per_day"
     most_calls: int = getattr(rules, key)
     most_tokens, most_usd = rules.client_tokens_per_day, rules.usd_per_day
@@ -361,27 +360,27 @@ def _check_caps(
     raise UnavailableError(f"{reason}; the rest waits for midnight UTC")
 
 
-def _first_unanswered(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
+def _first_unanswered(database: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
     """Return the time of this hour's first unanswered call, or None if only few are unanswered."""
     if not circuit.failures:
         sql = "select 1 from call where at > ? and state in ('paid', 'refused') limit 1"
-        if db.execute(sql, (now - _HOUR,)).fetchone():
+        if database.execute(sql, (now - _HOUR,)).fetchone():
             return None
     sql = """select count(*), min(at) from call
         where at > ? and (state = 'failed' or (state = 'open' and at > ?))"""
-    count, first_time = db.execute(sql, (now - _HOUR, now - _CALL_SECONDS)).fetchone()
+    count, first_time = database.execute(sql, (now - _HOUR, now - _CALL_SECONDS)).fetchone()
     return first_time if count >= _HOURLY_TRIES else None
 
 
-def _is_open(db: sqlite3.Connection, call: int | None, now: float) -> bool:
+def _is_open(database: sqlite3.Connection, call: int | None, now: float) -> bool:
     """Return True if a call is open and recent enough for its process to be alive."""
     sql = "select 1 from call where id = ? and state = 'open' and at > ?"
-    return db.execute(sql, (call, now - _CALL_SECONDS)).fetchone() is not None
+    return database.execute(sql, (call, now - _CALL_SECONDS)).fetchone() is not None
 
 
-def _close_call(db: sqlite3.Connection, call: int, state: str, cost: AnswerCost) -> None:
+def _close_call(database: sqlite3.Connection, call: int, state: str, cost: AnswerCost) -> None:
     sql = "update call set state = ?, usd = ?, tokens = ? where id = ?"
-    db.execute(sql, (state, cost.cost_usd, cost.tokens, call))
+    database.execute(sql, (state, cost.cost_usd, cost.tokens, call))
 
 
 def _format_day(at: float) -> str:

@@ -87,12 +87,12 @@ def is_pointer(content: bytes) -> bool:
 
 
 def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
-    """Return an author's file with the vault's front matter, from which it can be restored."""
+    """Return an author's file with the vault's front matter, so that it can be restored."""
     new_content = front_matter.with_mapping(content, vault_meta)
     if write_skill({FILE: new_content})[FILE] == content:
         return new_content
-    front = front_matter.yaml_of(content.decode())
-    escaped_front = front.replace(_DELIMITER, _ESCAPED_DELIMITER)
+    yaml = front_matter.yaml_of(content.decode())
+    escaped_front = yaml.replace(_DELIMITER, _ESCAPED_DELIMITER)
     metadata = {_PUBLISHED_KEY: escaped_front, **vault_meta["metadata"]}
     verbatim_file = front_matter.with_mapping(content, {**vault_meta, "metadata": metadata})
     size = len(front_matter.yaml_of(verbatim_file.decode()).encode())
@@ -187,7 +187,7 @@ def _replace_author_meta(
 
 
 def read_author_meta(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Return the front matter of a vault's skill as its author wrote it."""
+    """Return the front matter that the author of a vault's skill wrote."""
     meta, _ = front_matter.read_foreign(front_matter.text_of(files[FILE]))
     metadata = {
         # A tag such as `{}` is a word of a list, and no mapping.
@@ -203,9 +203,9 @@ def _replace_front_matter(
 ) -> dict[str, bytes]:
     """Replace the front matter, unless it has these values in block style already."""
     text = front_matter.text_of(files[FILE])
-    front = front_matter.split(text)[0]
+    yaml = front_matter.split(text)[0]
     with suppress(BadInputError):  # invalid front matter is replaced
-        if strict_yaml.load(front, as_written=True) == mapping and strict_yaml.is_block(front):
+        if strict_yaml.load(yaml, as_written=True) == mapping and strict_yaml.is_block(yaml):
             return dict(files)
     return {**files, FILE: front_matter.with_mapping(text.encode(), mapping)}
 
@@ -397,10 +397,10 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     for name, key in sorted(stored, key=lambda pair: pair[0].startswith(_METADATA_PREFIX)):
         value = stored_metadata[key]
         if name.startswith(_METADATA_PREFIX):
-            inner = name.removeprefix(_METADATA_PREFIX)
-            is_vault_value = inner in _VAULT_KEYS.values() and _is_readable(inner, from_text(value))
-            vault_value = stored_metadata.get(inner) if is_vault_value else None
-            metadata[inner] = _latest_value(inner, from_text(value), vault_value)
+            field = name.removeprefix(_METADATA_PREFIX)
+            is_vault_value = field in _VAULT_KEYS.values() and _is_readable(field, from_text(value))
+            vault_value = stored_metadata.get(field) if is_vault_value else None
+            metadata[field] = _latest_value(field, from_text(value), vault_value)
         elif name == "name" or name not in meta or _is_short_form(meta[name], name, value):
             vault_key = _VAULT_KEYS.get(name, "")
             inner_value = stored_metadata.get(_inner_key(key.partition(".")[0], vault_key))

@@ -116,11 +116,11 @@ def _read_section(
     title = section.title or purpose or "Project notes"
     section_path = f"{path}#{slug_of(title) or 'section'}"
     rules = documents.find_rules(section) if section.kind == "rules" else []
-    about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
+    heading = ". ".join(filter(None, (title, purpose if purpose != title else "")))
     if rules:
-        yield from (DocumentRule(path, rule, about) for rule in rules)
+        yield from (DocumentRule(path, rule, heading) for rule in rules)
     elif section.kind == "notes" and judged and len(section.text) <= _MAX_PASSAGE:
-        yield DocumentRule(path, section.text.strip(), about, is_undecided=True)
+        yield DocumentRule(path, section.text.strip(), heading, is_undecided=True)
     elif section.kind == "boilerplate":
         yield SkippedFile(section_path, "boilerplate")
     elif section.kind in ("empty", "rules"):
@@ -162,7 +162,7 @@ def _convert_sections(
         suffixes = (f"-{number}" if number > 1 else "" for number in range(1, len(names) + 2))
         name = next(name for suffix in suffixes if (name := section.name + suffix) not in names)
         names.add(name)
-        front = {"name": section.name, "description": section.description, "metadata": metadata}
-        content = front_matter.compose({k: v for k, v in front.items() if v}, section.text).encode()
+        meta = {"name": section.name, "description": section.description, "metadata": metadata}
+        content = front_matter.compose({k: v for k, v in meta.items() if v}, section.text).encode()
         skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
         yield folders.tree_skill(skill, f"{path}#{name}", {FILE: content}, page=path)

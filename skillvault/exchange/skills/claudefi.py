@@ -1,7 +1,6 @@
 """Read reflections of claudefi, which are flat files without front matter.
 
-Their names have the kind and the domain. There is no writer, because claudefi does not read skills
-of others.
+Their names have the kind and the domain. claudefi does not read skills, so there is no writer.
 """
 
 import re
@@ -60,9 +59,9 @@ def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Proble
     titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
     use = f"Use before a decision in {domain}. {'. '.join(titles)}."
     description = shorten(use, _MAX_DESCRIPTION)
-    front = {"name": match["stem"], "description": description, "metadata": metadata}
+    meta = {"name": match["stem"], "description": description, "metadata": metadata}
     return agent_skills.read_skill(
-        {FILE: f"---\n{strict_yaml.dump(front)}---\n\n{text}".encode()}, match["stem"], NAME
+        {FILE: f"---\n{strict_yaml.dump(meta)}---\n\n{text}".encode()}, match["stem"], NAME
     )
 
 

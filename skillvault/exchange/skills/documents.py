@@ -1,7 +1,6 @@
 """Find the rules and how-tos in instruction files (AGENTS.md) and guides (CONTRIBUTING.md).
 
-A file is recognized by its path. A list of what to do or not is rules. Steps or commands are a
-how-to.
+The path tells the kind of file. A list of dos and don'ts is rules; steps or commands are a how-to.
 """
 
 import re

@@ -127,7 +127,7 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
     author_meta = agent_skills.read_author_meta(skill.files)
     metadata = author_meta.get("metadata", {})
     source = author_meta.get("source", metadata.get("origin"))
-    front: dict[str, Any] = {
+    meta: dict[str, Any] = {
         **author_meta,
         "name": author_meta.get("name", skill.name),
         "version": str(author_meta.get("version", metadata.get("version", "1.0"))),
@@ -137,13 +137,13 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
     }
     created = author_meta.get("created_at", metadata.get("created"))
     if agent_skills.is_time(created):  # with a bad time EurekaClaw would load no skill at all
-        front["created_at"] = created
-    front.pop("metadata", None)
+        meta["created_at"] = created
+    meta.pop("metadata", None)
     lifted_keys = {inner for key, inner in _LISTS.items() if key not in author_meta}
     if other_values := {key: v for key, v in metadata.items() if key not in lifted_keys}:
-        front["metadata"] = other_values  # last, so that a round trip keeps the order
+        meta["metadata"] = other_values  # last, so that a round trip keeps the order
     text = front_matter.text_of(skill.files[FILE])
-    return {**skill.files, FILE: front_matter.with_mapping(text.encode(), front)}
+    return {**skill.files, FILE: front_matter.with_mapping(text.encode(), meta)}
 
 
 def _word_list(author_meta: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
@@ -164,10 +164,10 @@ def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str,
 
 def _text_part(path: str, content: bytes) -> bytes:
     """Return a canonical form of a skill's text without counters, or another file unchanged."""
-    front = _read_front(path, content)
-    if front is None:
+    document = _read_front(path, content)
+    if document is None:
         return content
-    meta, body = front
+    meta, body = document
     return msgspec.json.encode([[meta.get(key) for key in _TEXT_KEYS], body])
 
 
@@ -193,8 +193,8 @@ def _read_front(path: str, content: bytes) -> tuple[dict[str, Any], str] | None:
 
 
 def _count(path: str, content: bytes) -> int:
-    front = _read_front(path, content)
-    count = front[0].get("usage_count") if front else None
+    document = _read_front(path, content)
+    count = document[0].get("usage_count") if document else None
     return count if isinstance(count, int) else 0
 
 

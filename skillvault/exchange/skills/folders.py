@@ -199,14 +199,14 @@ def select_fitting(
     """
     if budget is None:
         return [*skills], []
-    fitting_skills, left_out = list[OutgoingSkill](), list[OmittedSkill]()
-    free = budget
+    fitting_skills, omitted_skills = list[OutgoingSkill](), list[OmittedSkill]()
+    budget_left = budget
     for skill in skills:
         size = cost(skill)
-        if size <= free:
+        if size <= budget_left:
             fitting_skills.append(skill)
-            free -= size
+            budget_left -= size
         else:
-            reason = f"takes {size} characters; {free} of the budget of {budget} are free"
-            left_out.append(OmittedSkill(skill.name, reason))
-    return fitting_skills, left_out
+            reason = f"takes {size} characters; {budget_left} of the budget of {budget} are free"
+            omitted_skills.append(OmittedSkill(skill.name, reason))
+    return fitting_skills, omitted_skills

@@ -1,7 +1,6 @@
 """List the skill formats of other programs. Add a format to `SKILL_FORMATS`.
 
-Claude Code, Codex and OpenClaw read plain folders with a few keys of their own. Each other format
-has its own module.
+Claude Code, Codex and OpenClaw read plain folders; each other format has its own module.
 """
 
 import hashlib
@@ -37,7 +36,7 @@ SkillWriter = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
 
 class SkillFormat(NamedTuple):
-    """A reader and a writer for the skills of one program, or None if not supported.
+    """The reader and the writer of one program's skills. None means that it has none.
 
     `recognises` returns True for a tree of that program.
     """
@@ -72,11 +71,11 @@ def _write_plugin(skills: Sequence[OutgoingSkill], budget: int | None) -> Export
     """
     export = _write_claude_skills(skills, budget, root="skills")
     digest = hashlib.sha256(msgspec.json.encode(export.units, order="sorted")).hexdigest()[:8]
-    about = {"name": "skillvault-skills", "description": "Skills of a skillvault vault"}
+    plugin = {"name": "skillvault-skills", "description": "Skills of a skillvault vault"}
     person = {"name": "skillvault"}
     manifests = {
-        "plugin.json": {**about, "version": f"1.0.0+{digest}", "author": person},
-        "marketplace.json": {**about, "owner": person, "plugins": [{**about, "source": "./"}]},
+        "plugin.json": {**plugin, "version": f"1.0.0+{digest}", "author": person},
+        "marketplace.json": {**plugin, "owner": person, "plugins": [{**plugin, "source": "./"}]},
     }
     files = {
         name: msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"

@@ -1,8 +1,7 @@
 """Read and write the skills of a site: `.well-known/agent-skills/index.json` (0.2.0).
 
 A skill of one file is published as this file, a larger skill as an archive. A file is accepted only
-if its digest is in the index. Equal skills give equal bytes, because archives have a fixed time and
-are not compressed.
+if its digest is in the index. Equal skills give equal bytes, with a fixed time.
 """
 
 import hashlib

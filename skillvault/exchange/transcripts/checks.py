@@ -279,7 +279,7 @@ def judge_command(command: str, output: str, code: int | None) -> Check | None:
 
 
 def last_failure(commands: Sequence[Check | None]) -> Check | None:
-    """Return the last command if it failed or could not run. A check in the list is None."""
+    """Return the last command if it failed or could not run. Checks are None in `commands`."""
     latest = commands[-1] if commands else None
     return latest if latest and not latest.passed else None
 

@@ -212,14 +212,14 @@ def _convert_result(
     has_ended_well = block.get("is_error") is not True
     is_refused = not has_ended_well and text.startswith(_REFUSALS)
     has_failed = not has_ended_well and not is_refused
-    code = _EXIT_CODE.match(text) if has_failed else None
+    match = _EXIT_CODE.match(text) if has_failed else None
     name = str(block.get("tool_use_id"))
     return events.ToolResult(
         at,
         name,
-        text[code.end() :].lstrip("\n") if code else text,
+        text[match.end() :].lstrip("\n") if match else text,
         has_failed,
-        int(code[1]) if code else 0 if has_ended_well else None,  # success implies code 0
+        int(match[1]) if match else 0 if has_ended_well else None,  # success implies code 0
         prompt=prompt,
         running_name=name if text.startswith(_RUNNING_NOTICES) else None,
         is_refused=is_refused,

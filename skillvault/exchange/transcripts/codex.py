@@ -121,7 +121,7 @@ class CodexLines:
         self._header.note(cwd=payload.get("cwd"), model=payload.get("model"), branch=branch)
 
     def _note_turn(self, payload: Mapping[str, Any]) -> None:
-        """Remember who started a turn, and the parent's turn for which a helper works."""
+        """Remember who started a turn, and the parent's turn if it is a helper's."""
         self._root_turn = _text(payload, "root_turn_id") or self._root_turn
         attribution = payload.get("turn_attribution")
         if not isinstance(attribution, Mapping):

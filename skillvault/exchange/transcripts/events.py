@@ -14,8 +14,7 @@ class Prompt(Struct, frozen=True):
     `id` is the client's id of the prompt, which hooks get; a copy of the prompt may have another
     id. `message` is the same in each copy. `attended` is True if a person typed it in an attended
     session, or None if the client does not say. `pasted_parts` are the parts that the client marks
-    as pasted. A prompt that `is_midway` was typed while the agent worked on the prompt before, and
-    belongs to that prompt.
+    as pasted. A prompt that `is_midway` was typed during the work on the previous prompt.
     """
 
     at: datetime | None

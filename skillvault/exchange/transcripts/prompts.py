@@ -1,7 +1,6 @@
 """Read the prompts of a transcript, with the work of the agent and the end of each prompt.
 
-Memory is bounded: long texts are cut. Texts are redacted before they are cut, so that no part of a
-secret is left.
+Memory is bounded: long texts are cut, after redaction, so that no part of a secret is left.
 """
 
 import re

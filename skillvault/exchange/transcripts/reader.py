@@ -44,8 +44,8 @@ class Transcript:
         """Raise BadInputError for a file of no known client; `start` is the offset of a line."""
         self.path = path
         self._start = start
-        session = _SESSION_NAME.search(path.stem)
-        self.header = Header(session=session[0] if session else None)
+        match = _SESSION_NAME.search(path.stem)
+        self.header = Header(session=match[0] if match else None)
         self._lines = _find_client(path, start)(self.header)
         self.client = self._lines.words.client
         self.unread: Counter[str] = Counter()
@@ -81,11 +81,11 @@ def client_of(path: Path, start: int = 0) -> str | None:
 
 def helper_files(path: Path) -> tuple[Path, ...]:
     """Return the rollouts of the helpers that a session of Codex spawned, in the same folder."""
-    session = _SESSION_NAME.search(path.stem)
-    if session is None:
+    match = _SESSION_NAME.search(path.stem)
+    if match is None:
         return ()
     helpers = _helpers_by_parent(path.parent, path.parent.stat().st_mtime_ns)
-    return helpers.get(session[0], ())
+    return helpers.get(match[0], ())
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,7 @@
 """Find the subject of a prompt: the requested action, and the target, such as a file.
 
 The action comes from the requests of the task. The target comes from names in the task, or else
-from the edited files. The folder, the branch and the model are common to all prompts, so they are
-never a subject.
+from the edited files. The folder, branch and model are common to all prompts, so never a subject.
 """
 
 import re
@@ -310,8 +309,7 @@ def target_of(
 ) -> str | None:
     """Return the thing that a prompt is about, or None if nothing names it.
 
-    `files` counts the edits of each file, `error` is the output of a failed check, `tool` the last
-    check.
+    `files` counts edits, `tool` is the last check, `error` the output of the last failed check.
     """
     text = _CODE_BLOCK.sub(" ", task)[:_MAX_OPENING]
     return (

@@ -1,7 +1,7 @@
 """List the words of the clients' formats, with the versions that used them.
 
-Each client has a table. The `use` of a word is its meaning for the readers. If a use ends in
-"pattern", its text is a regular expression; otherwise texts are compared as they are.
+Each client has a table. The `use` of a word is its meaning for the readers. The text of a use that
+ends in "pattern" is a regular expression; other texts are compared literally.
 """
 
 import re

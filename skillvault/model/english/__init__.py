@@ -1,7 +1,7 @@
 """English: function words, irregular forms, and how rare a word is.
 
-Rarity is that of English at large, whatever a vault holds, so that two texts compare the same in
-bulk and one at a time. Weights are whole numbers, because sums of fractions depend on their order.
+A word's rarity is its rarity in English, not in a vault, so that two texts compare the same in bulk
+and one at a time. Weights are whole numbers, because sums of fractions depend on their order.
 """
 
 import re
@@ -24,12 +24,6 @@ _GROUPS = [line.split() for line in _WORDS["irregular"].split(";")]
 _FORMS = {form: forms for forms in _GROUPS for form in forms}
 
 
-@lru_cache(maxsize=1)
-def _glossary() -> list[tuple[str, str]]:
-    sections = read_sections("skillvault.model.english", "glossary.txt")
-    return [(word, english) for english, words in sections for word in words.split()]
-
-
 def translate(text: str) -> list[str]:
     """Return English words for common words of requests in Chinese, Japanese, Korean, Russian."""
     if text.isascii():
@@ -38,9 +32,15 @@ def translate(text: str) -> list[str]:
     sizes = {len(word) for word, _ in pairs}
     starts = {word[:size] for word in re.findall(r"\w+", text) for size in sizes}
     found_words = [
-        english for word, english in pairs if word in (text if _UNSPACED.search(word) else starts)
+        phrase for word, phrase in pairs if word in (text if _UNSPACED.search(word) else starts)
     ]
-    return [part for english in dict.fromkeys(found_words) for part in english.split()]
+    return [part for phrase in dict.fromkeys(found_words) for part in phrase.split()]
+
+
+@lru_cache(maxsize=1)
+def _glossary() -> list[tuple[str, str]]:
+    sections = read_sections("skillvault.model.english", "glossary.txt")
+    return [(word, english) for english, words in sections for word in words.split()]
 
 
 def is_function_word(word: str) -> bool:
@@ -54,7 +54,7 @@ def other_forms(word: str) -> list[str]:
 
 
 def base_form(word: str) -> str:
-    """Return the first form of an irregular word, `went` -> go, or any other word as it is."""
+    """Return the first form of an irregular word, `went` -> go, or any other word unchanged."""
     return _FORMS[word][0] if word in _FORMS else word
 
 

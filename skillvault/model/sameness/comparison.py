@@ -1,8 +1,7 @@
 """Compare texts that may say the same or the opposite, two or many of them.
 
 Many texts are compared without comparing all pairs. Texts with different numbers, negations, sides
-or names never say the same. If these are equal, the words are compared; a rare word counts more
-than a frequent word.
+or names never say the same. Otherwise their words are compared, and rare words count more.
 """
 
 from collections import Counter, defaultdict
@@ -58,8 +57,7 @@ def _match_except_flips(a: Form, b: Form) -> bool:
 def likeness(a: Form, b: Form) -> float:
     """Return the weighted share (0..1) of the content that two texts have in common.
 
-    The larger of the two remainders counts in full, the smaller by half. Negations, sides and order
-    are not compared.
+    The larger remainder counts in full, the smaller by half. Negations and order do not count.
     """
     stem_weight = sum(map(weight, a.stems & b.stems))
     shared = stem_weight + MARK_WEIGHT * (len(a.numbers & b.numbers) + len(a.names & b.names))
@@ -72,17 +70,17 @@ def _is_word_replaced(a: Form, b: Form) -> bool:
     """Return True if one text has a verb or rare word where the other has another word."""
     return any(
         first_context == second_context
-        and not (x in b.stems and y in a.stems)
-        and not _are_spellings(x, y)
-        for first_context, x in _missing_words(a, b)
-        for second_context, y in _missing_words(b, a)
+        and not (first_word in b.stems and second_word in a.stems)
+        and not _are_spellings(first_word, second_word)
+        for first_context, first_word in _missing_words(a, b)
+        for second_context, second_word in _missing_words(b, a)
     )
 
 
-def _are_spellings(x: str, y: str) -> bool:
+def _are_spellings(first_word: str, second_word: str) -> bool:
     """Return True if two words differ at most in the last letter of the shorter word."""
-    letters = max(_MIN_COMMON_LETTERS, min(len(x), len(y)) - 1)
-    return x[:letters] == y[:letters]
+    letters = max(_MIN_COMMON_LETTERS, min(len(first_word), len(second_word)) - 1)
+    return first_word[:letters] == second_word[:letters]
 
 
 def _missing_words(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
@@ -183,7 +181,7 @@ def _content_keys(form: Form) -> frozenset[str]:
 
 
 class FormIndex:
-    """An index of forms, numbered from 0 in the order in which they were added."""
+    """An index of forms. They have the numbers 0, 1, ... in the order of their addition."""
 
     def __init__(self) -> None:
         self._forms: list[Form] = []
@@ -229,7 +227,7 @@ def _total_weight(form: Form) -> int:
 
 
 def lookup_keys(form: Form) -> list[str]:
-    """Return keys of which two forms that say the same or the opposite share at least one.
+    """Return keys for a search. Two forms that say the same or the opposite share at least one.
 
     The keys are the heaviest stems, as many as two equal forms cannot both lack. Each key includes
     the numbers and names.

@@ -1,7 +1,7 @@
 """Reduce a text to its form: its content, without the order and the inflection of words.
 
-A form has the stems. It also has the parts of which each alone makes a different text: numbers with
-units, negations, sides of opposites, names. Texts with the same form say the same.
+A form has the stems, and the parts that make a text different even if the stems are equal: numbers
+with units, negations, sides of opposites, names. Texts with the same form say the same.
 """
 
 import re

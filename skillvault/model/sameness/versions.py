@@ -340,7 +340,7 @@ def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
 
 
 def _is_object(span: _ValueSpan, marker: int, nouns: int) -> bool:
-    """Return True for an object of which there is one: a quantity, a version, a named noun."""
+    """Return True for an object that is unique: a quantity, a version, a named noun."""
     verb = span.tokens[marker]
     if not verb.is_verb or not (_ends(span) or span.tail):
         return False
@@ -391,8 +391,8 @@ def _reworded_figure(
 
 
 def _last_figure(tokens: Sequence[_Token]) -> _ValueSpan | None:
-    figure_indexes = [index for index, token in enumerate(tokens) if token.is_figure]
-    if len(figure_indexes) != 1 or figure_indexes[0] < 2:
+    indexes = [index for index, token in enumerate(tokens) if token.is_figure]
+    if len(indexes) != 1 or indexes[0] < 2:
         return None
-    index = _ValueSpan(tokens, figure_indexes[0], figure_indexes[0] + 1)
-    return index if all(token.is_unit for token in index.tail) else None
+    span = _ValueSpan(tokens, indexes[0], indexes[0] + 1)
+    return span if all(token.is_unit for token in span.tail) else None

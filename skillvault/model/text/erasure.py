@@ -80,7 +80,7 @@ class Eraser(Struct, frozen=True):
         return name in self.outcomes
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the spans of erased texts in order, the longest of those with the same start."""
+        """Yield the spans of erased texts in order; if some begin together, only the longest."""
         lengths = {length for length, _ in self.texts}
         longest = max(lengths, default=0)
         words = [
@@ -124,7 +124,7 @@ def sign_text(key: str, normal_text: str) -> str:
 
 
 def prove(key: str) -> str:
-    """Return the value by which a tombstone recognizes its key."""
+    """Return the value that lets a tombstone recognize its key."""
     return sign_text(key, "skillvault ")
 
 

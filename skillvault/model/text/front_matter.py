@@ -52,9 +52,9 @@ def text_of(content: bytes) -> str:
     return text
 
 
-def compose(front: Mapping[str, Any], body: str) -> str:
+def compose(meta: Mapping[str, Any], body: str) -> str:
     """Return a markdown text with this front matter and body."""
-    return f"---\n{strict_yaml.dump(front)}---\n\n{body.strip()}\n"
+    return f"---\n{strict_yaml.dump(meta)}---\n\n{body.strip()}\n"
 
 
 def has_front_matter(text: str) -> bool:
@@ -68,15 +68,15 @@ def split(text: str) -> tuple[str, str]:
         message = "line 1: no front matter; the file must begin with a line `---`"
         raise BadInputError(message, code="no-front-matter", line=1)
     try:
-        front, body = _HANDLER.split(text)
+        yaml, body = _HANDLER.split(text)
     except ValueError:
         message = "line 1: the front matter has no end; close it with a line `---`"
         raise BadInputError(message, code="truncated", line=1) from None
-    if len(front.encode()) > MAX_FRONT_MATTER:
+    if len(yaml.encode()) > MAX_FRONT_MATTER:
         raise BadInputError(
             f"front matter longer than {MAX_FRONT_MATTER // 1024} KiB", code="too-large"
         )
-    return front, body
+    return yaml, body
 
 
 def read_document(text: str, *, as_written: bool = False) -> tuple[dict[str, Any], str]:
@@ -84,8 +84,8 @@ def read_document(text: str, *, as_written: bool = False) -> tuple[dict[str, Any
 
     With `as_written`, a number such as `1.10` is read as text.
     """
-    front, body = split(text)
-    return as_mapping(strict_yaml.load(front, as_written=as_written)), body.strip()
+    yaml, body = split(text)
+    return as_mapping(strict_yaml.load(yaml, as_written=as_written)), body.strip()
 
 
 def read_foreign(text: str) -> tuple[dict[str, Any], str]:
@@ -98,11 +98,11 @@ def mend(text: str) -> str:
 
     The text is returned unchanged if quotes do not help.
     """
-    head, front, tail = _split_at_yaml(text)
-    if _is_valid(front):
+    opening, yaml, rest = _split_at_yaml(text)
+    if _is_valid(yaml):
         return text
-    mended = _ENTRY.sub(_mend_entry, front)
-    return head + mended + tail if _is_valid(mended) else text
+    mended = _ENTRY.sub(_mend_entry, yaml)
+    return opening + mended + rest if _is_valid(mended) else text
 
 
 def _mend_entry(entry: re.Match[str]) -> str:
@@ -145,15 +145,15 @@ def with_key(
     text = content.decode("utf-8")
     if is_yaml:
         return strict_yaml.with_value(text, key, value).encode()
-    head, front, tail = _split_at_yaml(text)
+    opening, yaml, rest = _split_at_yaml(text)
     order = METADATA_KEYS if key[0] == "metadata" else ()
-    return (head + strict_yaml.with_value(front, key, value, order=order) + tail).encode()
+    return (opening + strict_yaml.with_value(yaml, key, value, order=order) + rest).encode()
 
 
 def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
     """Remove one front matter key of a markdown file, and keep every other byte."""
-    head, front, tail = _split_at_yaml(content.decode("utf-8"))
-    return (head + strict_yaml.without_key(front, key) + tail).encode()
+    opening, yaml, rest = _split_at_yaml(content.decode("utf-8"))
+    return (opening + strict_yaml.without_key(yaml, key) + rest).encode()
 
 
 def yaml_of(text: str) -> str:
@@ -161,10 +161,10 @@ def yaml_of(text: str) -> str:
     return _split_at_yaml(text)[1]
 
 
-def with_yaml(content: bytes, front: str) -> bytes:
+def with_yaml(content: bytes, yaml: str) -> bytes:
     """Replace the YAML of a front matter, and keep every other byte."""
-    head, _, tail = _split_at_yaml(content.decode("utf-8"))
-    return (head + front + tail).encode()
+    opening, _, rest = _split_at_yaml(content.decode("utf-8"))
+    return (opening + yaml + rest).encode()
 
 
 def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool = False) -> bytes:
@@ -173,35 +173,35 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool
     If possible, only the keys that differ are edited. The front matter is rewritten if a strict
     reader cannot read it, or if it is in flow style without `takes_flow`.
     """
-    head, front, tail = _split_at_yaml(content.decode("utf-8"))
+    opening, yaml, rest = _split_at_yaml(content.decode("utf-8"))
     with suppress(BadInputError):
-        old_mapping = as_mapping(strict_yaml.load(front, as_written=True))
+        old_mapping = as_mapping(strict_yaml.load(yaml, as_written=True))
         if old_mapping == mapping and takes_flow:
             return content
-        if takes_flow or strict_yaml.is_block(front):
-            new_front = _edit_keys(front, (), old_mapping, mapping)
-            if strict_yaml.load(new_front, as_written=True) == mapping:
-                return (head + new_front + tail).encode()
-    return f"{head}{strict_yaml.dump(dict(mapping))}{tail}".encode()
+        if takes_flow or strict_yaml.is_block(yaml):
+            new_yaml = _edit_keys(yaml, (), old_mapping, mapping)
+            if strict_yaml.load(new_yaml, as_written=True) == mapping:
+                return (opening + new_yaml + rest).encode()
+    return f"{opening}{strict_yaml.dump(dict(mapping))}{rest}".encode()
 
 
 def _edit_keys(
-    front: str, path: tuple[str, ...], old_mapping: Mapping[str, Any], mapping: Mapping[str, Any]
+    yaml: str, path: tuple[str, ...], old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> str:
-    for key in reversed([*old_mapping, *(key for key in mapping if key not in old_mapping)]):
-        value: Any = mapping.get(key)
-        if key in old_mapping and key in mapping and old_mapping[key] == value:
+    for key in reversed([*old, *(key for key in new if key not in old)]):
+        value: Any = new.get(key)
+        if key in old and key in new and old[key] == value:
             continue
-        if isinstance(value, Mapping) and isinstance(old_mapping.get(key, {}), Mapping):
-            front = _edit_keys(front, (*path, key), old_mapping.get(key, {}), value)
+        if isinstance(value, Mapping) and isinstance(old.get(key, {}), Mapping):
+            yaml = _edit_keys(yaml, (*path, key), old.get(key, {}), value)
             continue
-        if key in old_mapping and (key not in mapping or isinstance(old_mapping[key], dict | list)):
-            front = strict_yaml.without_key(front, (*path, key))
+        if key in old and (key not in new or isinstance(old[key], dict | list)):
+            yaml = strict_yaml.without_key(yaml, (*path, key))
         if isinstance(value, Mapping | list):
             raise BadInputError(f"{key}: nested; write the front matter whole", code="edit")
-        if key in mapping:
-            front = strict_yaml.with_value(front, (*path, key), value, order=list(old_mapping))
-    return front
+        if key in new:
+            yaml = strict_yaml.with_value(yaml, (*path, key), value, order=list(old))
+    return yaml
 
 
 def with_body(content: bytes, body: str) -> bytes:
@@ -216,8 +216,8 @@ def with_body(content: bytes, body: str) -> bytes:
 
 
 def _split_at_yaml(text: str) -> tuple[str, str, str]:
-    front, _ = split(text.removeprefix("\ufeff"))
-    start = text.index(front, text.index("---"))
-    core = front.lstrip("\r\n")
-    lead = start + len(front) - len(core)
-    return text[:lead], core, text[start + len(front) :]
+    yaml, _ = split(text.removeprefix("\ufeff"))
+    start = text.index(yaml, text.index("---"))
+    core = yaml.lstrip("\r\n")
+    lead = start + len(yaml) - len(core)
+    return text[:lead], core, text[start + len(yaml) :]

@@ -41,23 +41,6 @@ class _Paragraph(NamedTuple):
     is_code: bool
 
 
-@cache
-def _parser() -> "MarkdownIt":
-    # Commands that parse no Markdown do not import the parser.
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark", {"inline_definitions": True})
-    # Every text is parsed to blocks, and inside lines only on demand.
-    parser.disable(["inline", "text_join"])
-    # Links and tags are words like others.
-    return parser.disable(["link", "image", "autolink", "html_inline", "entity"])
-
-
-@lru_cache(maxsize=16)
-def _tokens(text: str) -> "Sequence[Token]":
-    return _parser().parse(text)
-
-
 def sections(text: str) -> list[Section]:
     """Return the sections of a text, which begin at headings of level 2 outside other blocks."""
     starts = {line: heading for tag, line, heading in _headings(text) if tag == "h2"}
@@ -138,6 +121,23 @@ def bold_texts(text: str) -> list[str]:
     contents = [token.content for token in _tokens(text) if token.type == "inline"]
     candidates = (content for content in contents if "**" in content or "__" in content)
     return [phrase for content in candidates for phrase in _bold_of(content)]
+
+
+@lru_cache(maxsize=16)
+def _tokens(text: str) -> "Sequence[Token]":
+    return _parser().parse(text)
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    # Commands that parse no Markdown do not import the parser.
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"inline_definitions": True})
+    # Every text is parsed to blocks, and inside lines only on demand.
+    parser.disable(["inline", "text_join"])
+    # Links and tags are words like others.
+    return parser.disable(["link", "image", "autolink", "html_inline", "entity"])
 
 
 def _bold_of(content: str) -> Iterator[str]:

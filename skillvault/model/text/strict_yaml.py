@@ -1,7 +1,6 @@
 """Read and write YAML as the vault accepts it, data only. Only this module uses PyYAML.
 
-There are no tags, anchors, merge keys or duplicate keys, and `on`, `no`, `017`, `12:30` and dates
-are strings.
+Tags, anchors, merge keys and duplicate keys are errors; `on`, `017`, `12:30` and dates are strings.
 """
 
 import math
@@ -272,7 +271,7 @@ class _Dumper(_WithoutAliases, yaml.CSafeDumper):
 
 
 class _EmojiDumper(_WithoutAliases, yaml.SafeDumper):
-    """A slower `_Dumper` that writes characters beyond the first plane as they are."""
+    """A slower `_Dumper` that does not escape characters beyond the first plane."""
 
 
 def _text_node(dumper: _Dumper | _EmojiDumper, text: str) -> yaml.ScalarNode:

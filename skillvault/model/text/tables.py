@@ -21,7 +21,7 @@ def join_lines(text: str) -> list[str]:
 
 
 def read_patterns(package: str, name: str) -> dict[str, re.Pattern[str]]:
-    """Return a pattern for each head of a table, of which the lines are alternatives.
+    """Return one pattern for each head of a table, which matches any of the lines below the head.
 
     Lines below a head `[name as written]` are matched in the given case, others in any case.
     """

@@ -58,10 +58,9 @@ class ColdReport(Struct):
 
 
 def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
-    """Leave out all months but the `keep` latest, of which the current month is one.
+    """Leave out all months except the latest `keep` months, which include the current month.
 
-    Raises PausedError in the middle of a git operation, VaultBusyError if another process is at
-    work.
+    Raises PausedError during a git operation, VaultBusyError if another process is at work.
     """
     settings = store.git.settings()
     if settings.is_sparse and settings.open_months is None:
@@ -88,8 +87,8 @@ def follow_month(store: Store, today: date) -> ColdReport | None:
 
     Return None for another clone.
     """
-    keep = store.git.settings().open_months
-    return None if keep is None else leave_out_months(store, today, keep)
+    open_months = store.git.settings().open_months
+    return None if open_months is None else leave_out_months(store, today, open_months)
 
 
 def hides_domain(git: Git) -> bool:
@@ -166,8 +165,8 @@ class _WindowChange:
         """Return the status code of each edited, staged, untracked or ignored file."""
         # A file that was only touched is not an edit.
         self._git.run("update-index", "-q", "--refresh", env=self._env, ok=(0, 1))
-        out = os.fsdecode(self._git.run("status", *_STATUS, env=self._env))
-        edits = {line[3:]: line[:2] for line in out.split("\0") if line}
+        output = os.fsdecode(self._git.run("status", *_STATUS, env=self._env))
+        edits = {line[3:]: line[:2] for line in output.split("\0") if line}
         if [path for path in edits if _put_back_draft(self._root / path)]:
             return self._read_edits()
         for path, state in edits.items():
@@ -276,8 +275,7 @@ def _remove_unchanged(root: Path, path: str, blob: str) -> int | None:
 def _put_back_draft(draft: Path) -> bool:
     """Give a renamed file its name back, unless the user saved the file again.
 
-    Return False for another file. The caller holds the writer's lock, so the process that renamed
-    the file was killed.
+    Return False for another file. The process that renamed the file was killed.
     """
     if match := _DRAFT.fullmatch(draft.name):
         with suppress(FileExistsError):

@@ -20,10 +20,10 @@ _MONTH_DEPTH = 4  # names in the path of a month's folder
 _FILES, _NO_FOLDER = "/*", "!/*/"
 
 
-def list_months(today: date, keep: int) -> tuple[str, ...]:
+def list_months(today: date, count: int) -> tuple[str, ...]:
     """Return the open months as `yyyy/mm`, and the next month, which may begin at any time."""
     number = today.year * 12 + today.month
-    months = range(number - keep, number + 1)
+    months = range(number - count, number + 1)
     return tuple(f"{month // 12:04}/{month % 12 + 1:02}" for month in months)
 
 
@@ -37,8 +37,8 @@ class Window:
 
     def is_closed(self, path: str) -> bool:
         """Return True if a file is in a folder that is left out."""
-        month = _MONTH.match(path)
-        if self._months is None or month is None or month["month"] >= self._months[0]:
+        match = _MONTH.match(path)
+        if self._months is None or match is None or match["month"] >= self._months[0]:
             return False
         return _month_folder(path) not in self._folders
 
@@ -68,8 +68,8 @@ def extend_cone(git: Git, paths: Iterable[str], today: date) -> None:
 
     Otherwise the next `git switch` or `git stash` of the person would hide these files.
     """
-    keep, file = git.settings().open_months, cone_file(git)
-    if keep is None or not file.exists():
+    open_months, file = git.settings().open_months, cone_file(git)
+    if open_months is None or not file.exists():
         return
     lines = os.fsdecode(file.read_bytes()).splitlines()
     areas = {_area_of(path) for path in paths if "/" in path}
@@ -79,7 +79,7 @@ def extend_cone(git: Git, paths: Iterable[str], today: date) -> None:
             line[0] == "/" and line != _FILES and f"!{line}*/" not in lines for line in lines
         )
         leaves = {line.strip("/") for line in compress(lines, is_leaf)}
-        new_leaves = _list_open_folders(areas, list_months(today, keep))
+        new_leaves = _list_open_folders(areas, list_months(today, open_months))
         _write_cone(git, leaves.union(map(_escape, new_leaves)))
 
 
@@ -120,8 +120,8 @@ def _write_lines(git: Git, lines: list[str]) -> None:
 
 
 def _list_subfolders(git: Git, tree: str) -> list[str]:
-    out = git.run("ls-tree", "-d", "-z", "--name-only", tree, ok=(0, 128))
-    return [os.fsdecode(name) for name in out.split(b"\0") if name]
+    output = git.run("ls-tree", "-d", "-z", "--name-only", tree, ok=(0, 128))
+    return [os.fsdecode(name) for name in output.split(b"\0") if name]
 
 
 def _escape(folder: str) -> str:

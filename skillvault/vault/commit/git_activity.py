@@ -41,14 +41,15 @@ class GitLock(Struct, frozen=True):
         return self.age > _LOCK_SECONDS and not self.is_used
 
 
-def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[GitLock]:
+def git_locks(root: Path, git_dir: Path, common_dir: Path, time_now: float) -> list[GitLock]:
     """Return the lock files in the git dirs, ordered by path."""
     names = ("index.lock", "HEAD.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
              "shallow.lock", "objects/maintenance.lock")  # fmt: skip
-    paths = {folder / name for folder in (git_dir, common) for name in names}
-    paths |= {path for folder in {git_dir, common} for path in (folder / "refs").rglob("*.lock")}
+    paths = {folder / name for folder in (git_dir, common_dir) for name in names}
+    for folder in {git_dir, common_dir}:
+        paths.update((folder / "refs").rglob("*.lock"))
     saved_at = dict(_read_saving_times(sorted(paths)))
-    has_process = bool(saved_at) and any(git_processes(root, git_dir, common))
+    has_process = bool(saved_at) and any(git_processes(root, git_dir, common_dir))
     open_files = set(opened_files()) if saved_at else set()
     return [
         GitLock(path, max(0.0, time_now - saved_time), has_process or str(path) in open_files)
@@ -67,10 +68,10 @@ def _read_saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
 
 
 def clear_git_locks(
-    root: Path, git_dir: Path, common: Path, time_now: float, *, since: float = inf
+    root: Path, git_dir: Path, common_dir: Path, time_now: float, *, since: float = inf
 ) -> None:
     """Remove the unused lock files that are stale or were made after `since`."""
-    locks = git_locks(root, git_dir, common, time_now) if _PROC.is_dir() else []
+    locks = git_locks(root, git_dir, common_dir, time_now) if _PROC.is_dir() else []
     for lock in locks:
         if not lock.is_used and (lock.is_stale or time_now - lock.age >= since):
             lock.path.unlink(missing_ok=True)
@@ -116,8 +117,8 @@ def _is_writable(pid: str, descriptor: str) -> bool:
         text = (_PROC / pid / "fdinfo" / descriptor).read_text()
     except OSError:
         return False
-    flags = re.search(r"^flags:\s*([0-7]+)", text, re.MULTILINE)
-    return flags is not None and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY
+    match = re.search(r"^flags:\s*([0-7]+)", text, re.MULTILINE)
+    return match is not None and int(match[1], 8) & os.O_ACCMODE != os.O_RDONLY
 
 
 class GitProcess(NamedTuple):

@@ -160,7 +160,7 @@ class Journal:
                 self.undo(intent)
 
     def remove_killed_locks(self) -> None:
-        """Remove the git locks that killed writers left behind."""
+        """Remove the git locks of killed writers."""
         for path in self._claim_abandoned():
             self.remove_git_locks(since=path.stat().st_mtime)
 
@@ -215,7 +215,7 @@ class Journal:
                 raise VaultBusyError(f"the branch moved meanwhile ({refs.error}); run again")
 
     def _update_file(self, path: str, change: PathChange) -> None:
-        """Write a file as published, unless it was changed since."""
+        """Write the published content to a file, unless the file was changed since."""
         if change.grows and change.old_blob and change.new_blob:
             self._switch_prefix(path, change.old_blob, change.new_blob)
         elif read_blob_id(self._root, path) == change.old_blob != change.new_blob:
@@ -224,30 +224,30 @@ class Journal:
     def _redo(self, intent: Intent) -> None:
         """Restore files of a publication that HEAD has, but the index or the work tree lacks."""
         paths = sorted(intent.changes)
-        head = self._git.entries(self._git.head(), paths)
+        committed = self._git.entries(self._git.head(), paths)
         index = self._git.index_file.entries(paths)
         # A git that read the index before us wrote it after us: the next commit would remove these.
         self._set_entries(
             {
                 path: change.new_entry
                 for path, change in intent.changes.items()
-                if index.get(path) == change.old_entry != change.new_entry == head.get(path)
+                if index.get(path) == change.old_entry != change.new_entry == committed.get(path)
                 and self._has_new_content(path, change)
             }
         )
         for path, change in intent.changes.items():
             entry = change.new_entry
             is_missing = change.new_blob and not os.path.lexists(self._root / path)
-            if entry and is_missing and head.get(path) == index.get(path) == entry:
+            if entry and is_missing and committed.get(path) == index.get(path) == entry:
                 self._write_blob(path, entry.id, entry)
 
     def undo(self, intent: Intent) -> None:
         """Restore the old state of all paths that nobody changed or committed since."""
-        head = self._git.entries(self._git.head(), sorted(intent.changes))
+        committed = self._git.entries(self._git.head(), sorted(intent.changes))
         changes = {
             path: change
             for path, change in intent.changes.items()
-            if head.get(path) == change.old_entry or head.get(path) != change.new_entry
+            if committed.get(path) == change.old_entry or committed.get(path) != change.new_entry
         }
         for path, change in changes.items():
             if self._has_change(path, change) and self._has_new_content(path, change):

@@ -1,4 +1,4 @@
-"""Find local edits of a person: paths on which HEAD, the index and the work tree disagree.
+"""Find local edits of a person: paths that differ between HEAD, the index and the work tree.
 
 A change may write a path only if index and work tree each have the blob of HEAD, the blob that the
 change writes, or the blob of a lost commit of ours. Modes count, too.
@@ -29,8 +29,7 @@ class GitState(Struct, frozen=True):
     `clashes` maps paths to a reason, if HEAD has a folder instead of a file or the reverse.
     `missing_folders` are not in HEAD, or are files in the index. `has_modes` is True if the modes
     of files in the work tree count. `lost_blobs` are in the index because of a lost commit (None if
-    the commit removed the file). `sparse_paths` are left out by a sparse checkout, so they do not
-    count as deleted.
+    the commit removed the file). `sparse_paths` are left out by a sparse checkout, not deleted.
     """
 
     tree: Mapping[str, Entry]

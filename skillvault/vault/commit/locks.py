@@ -46,11 +46,11 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
 
     Raises VaultBusyError after `wait` seconds.
     """
-    busy = "another skillvault is writing here ({}); try again when it ends"
+    message = "another skillvault is writing here ({}); try again when it ends"
     thread_lock = _thread_locks.setdefault(folder, threading.RLock())
     has_thread_lock = thread_lock.acquire(blocking=wait > 0)
     try:
-        with _hold_flock(folder / WRITER, wait, busy) as descriptor:
+        with _hold_flock(folder / WRITER, wait, message) as descriptor:
             reach("lock-taken")
             yield descriptor
     finally:
@@ -60,18 +60,18 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
 
 def daemon_lock(folder: Path) -> AbstractContextManager[int]:
     """Hold the daemon's lock. Raise VaultBusyError if another daemon runs."""
-    busy = "another `skillvault watch` runs on this vault ({}); stop it first"
-    return _hold_flock(folder / DAEMON, 0.0, busy)
+    message = "another `skillvault watch` runs on this vault ({}); stop it first"
+    return _hold_flock(folder / DAEMON, 0.0, message)
 
 
 def client_lock(folder: Path, wait: float) -> AbstractContextManager[int]:
     """Hold the lock for asking the judge's client, and yield its descriptor.
 
-    A child process that inherits the descriptor holds the lock, too. Raises VaultBusyError after
-    `wait` seconds.
+    A child that inherits the descriptor shares the lock. Raises VaultBusyError after `wait`
+    seconds.
     """
-    busy = "the client is being asked already ({}); try again when it has answered"
-    return _hold_flock(folder / CLIENT, wait, busy)
+    message = "the client is being asked already ({}); try again when it has answered"
+    return _hold_flock(folder / CLIENT, wait, message)
 
 
 @contextmanager
@@ -80,21 +80,21 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
     Raises VaultBusyError if another process holds the lock for long.
     """
-    busy = f"{folder}: another skillvault is writing here; try again when it ends"
+    message = f"{folder}: another skillvault is writing here; try again when it ends"
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _acquire(descriptor, WAIT_SECONDS, lambda: busy)
+        _acquire(descriptor, WAIT_SECONDS, lambda: message)
         yield
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def _hold_flock(path: Path, wait: float, busy: str) -> Iterator[int]:
+def _hold_flock(path: Path, wait: float, message: str) -> Iterator[int]:
     path.parent.mkdir(exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        _acquire(descriptor, wait, lambda: busy.format(_describe_owner(descriptor)))
+        _acquire(descriptor, wait, lambda: message.format(_describe_owner(descriptor)))
         with suppress(OSError):  # a disk may be full, and the pid is only for messages
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
@@ -106,11 +106,11 @@ def _hold_flock(path: Path, wait: float, busy: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _acquire(descriptor: int, wait: float, busy: Callable[[], str]) -> None:
+def _acquire(descriptor: int, wait: float, describe: Callable[[], str]) -> None:
     deadline = time.monotonic() + wait
     while not claim(descriptor):
         if time.monotonic() >= deadline:
-            raise VaultBusyError(busy())
+            raise VaultBusyError(describe())
         time.sleep(_PAUSE)
 
 
@@ -153,8 +153,8 @@ def _describe_owner(descriptor: int) -> str:
 
 
 def _read_pid(descriptor: int) -> int | None:
-    owner = re.fullmatch(rb'\{"pid": ([1-9][0-9]{0,8})\}', os.pread(descriptor, 1000, 0))
-    return int(owner[1]) if owner else None
+    match = re.fullmatch(rb'\{"pid": ([1-9][0-9]{0,8})\}', os.pread(descriptor, 1000, 0))
+    return int(match[1]) if match else None
 
 
 # ── index.lock ────────────────────────────────────────────────────────────────────────────
@@ -180,7 +180,7 @@ def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
         os.close(descriptor)
 
 
-def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool) -> str | None:
+def describe_busy_git(root: Path, git_dir: Path, common_dir: Path, *, waiting: bool) -> str | None:
     """Return a sentence about the user's git that a publication would wait for, or None.
 
     With `waiting` changes, a commit that is open in an editor counts, too.
@@ -189,10 +189,10 @@ def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool)
     with suppress(FileNotFoundError), index.open("rb") as lock:
         if lock.read(len(_MARK)) == _MARK:
             return None
-    for path in (index, git_dir / "HEAD.lock", common / "packed-refs.lock"):
-        if sentence := describe_holder(path, root, git_dir, common):
+    for path in (index, git_dir / "HEAD.lock", common_dir / "packed-refs.lock"):
+        if sentence := describe_holder(path, root, git_dir, common_dir):
             return sentence
-    commit = open_commit(root, git_dir, common) if waiting else None
+    commit = open_commit(root, git_dir, common_dir) if waiting else None
     return f"a `git commit` is open since {clock(commit.since)} ({commit})" if commit else None
 
 
@@ -258,14 +258,14 @@ def _is_open_file(path: Path, descriptor: int) -> bool:
 
 
 @contextmanager
-def gc_lock(common: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
+def gc_lock(common_dir: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
     """Hold git's gc.pid, so that no `git gc` begins. Raise VaultBusyError while one runs.
 
     The file gc-owner has a copy of our gc.pid. If nobody holds the flock of gc-owner and both files
     agree, a killed writer of skillvault left gc.pid, even if its process id is in use again.
     """
-    path, deadline = common / "gc.pid", time.monotonic() + wait
-    with _hold_gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
+    path, deadline = common_dir / "gc.pid", time.monotonic() + wait
+    with _hold_gc_owner(path, common_dir / "skillvault" / _GC_OWNER, deadline) as owner:
         while not _claim_gc(path):
             _pause_for_gc(path, deadline)
         try:
@@ -274,12 +274,12 @@ def gc_lock(common: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
             _remove_gc(path, owner)
 
 
-def clear_gc(common: Path) -> bool:
+def clear_gc(common_dir: Path) -> bool:
     """Remove the gc.pid that a killed writer left. Return False if there is none."""
-    path = common / "gc.pid"
+    path = common_dir / "gc.pid"
     if not path.exists():
         return False
-    with suppress(VaultBusyError), _hold_gc_owner(path, common / "skillvault" / _GC_OWNER, 0.0):
+    with suppress(VaultBusyError), _hold_gc_owner(path, common_dir / "skillvault" / _GC_OWNER, 0.0):
         return not path.exists()
     return False
 

@@ -97,8 +97,7 @@ Files = dict[str, bytes | None]
 def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
     """Return the files of a change with the internal mark set or removed in each skill.
 
-    `origins` maps moved files to their old paths. Raises UncommittedEditError for a file that
-    cannot be marked.
+    `origins` maps moved files to their old paths. Raises UncommittedEditError if a mark fails.
     """
     marked_files: Files = {}
     for path, content in files.items():

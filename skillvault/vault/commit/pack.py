@@ -30,12 +30,12 @@ def pack(git: Git, loose: int = LOOSE) -> bool:
     """Pack if there are more than `loose` loose objects. Return False if nothing was packed."""
     if count_loose(git) <= loose:
         return False
-    common = git.dirs()[1]
+    common_dir = git.dirs()[1]
     with (
         suppress(VaultBusyError),
-        writer_lock(common / "skillvault", 0.0) as lock,
+        writer_lock(common_dir / "skillvault", 0.0) as lock,
         git.share_lock(lock),
-        gc_lock(common, 0.0),
+        gc_lock(common_dir, 0.0),
     ):
         if git.is_partial():  # `repack` would lose the mark of packs from a promisor
             git.run(*_PACK_LOOSE_OBJECTS, env=_SETTINGS, hold_lock=True)

@@ -64,33 +64,14 @@ class StagedChange(Struct, frozen=True):
 class _Group(Struct, frozen=True):
     """Staged changes, grouped by commit, with the last version of each path.
 
-    `origins` maps moved files to their paths before the first change. Each file that agents append
-    to has the prefix from its first change.
+    `origins` maps moved files to their paths before the first change. `prefixes` has the first
+    prefix of each file that agents append to.
     """
 
     by_commit: Sequence[Sequence[StagedChange]]
     files: Mapping[str, bytes | None]
     origins: Mapping[str, str]
     prefixes: Mapping[str, AppendedPrefix]
-
-
-def _group_changes(changes: Sequence[StagedChange]) -> _Group:
-    iterator = iter(changes)
-    groups = group_by_commit([change.change for change in changes])
-    files: dict[str, bytes | None] = {}
-    origins: dict[str, str] = {}
-    prefixes: dict[str, AppendedPrefix] = {}
-    for change in changes:
-        files |= change.files
-        origins |= {path: origins.get(source, source) for path, source in change.origins.items()}
-        prefixes = {**change.prefixes, **prefixes}
-    created_paths = frozenset().union(*(change.created for change in changes))
-    return _Group(
-        [list(islice(iterator, len(group))) for group in groups],
-        files,
-        {path: source for path, source in origins.items() if source not in created_paths},
-        prefixes,
-    )
 
 
 def check_edits(
@@ -461,3 +442,22 @@ class Writer:
             else:
                 draft, replace = publication.drafts[path], change.old_blob is not None
                 work_files.place_file(self._root, path, draft, mode=mode, replace=replace)
+
+
+def _group_changes(changes: Sequence[StagedChange]) -> _Group:
+    iterator = iter(changes)
+    groups = group_by_commit([change.change for change in changes])
+    files: dict[str, bytes | None] = {}
+    origins: dict[str, str] = {}
+    prefixes: dict[str, AppendedPrefix] = {}
+    for change in changes:
+        files |= change.files
+        origins |= {path: origins.get(source, source) for path, source in change.origins.items()}
+        prefixes = {**change.prefixes, **prefixes}
+    created_paths = frozenset().union(*(change.created for change in changes))
+    return _Group(
+        [list(islice(iterator, len(group))) for group in groups],
+        files,
+        {path: source for path, source in origins.items() if source not in created_paths},
+        prefixes,
+    )

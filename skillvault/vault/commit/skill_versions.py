@@ -15,10 +15,10 @@ from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Topics
 
 
-def folder_files(git: Git, head: Topics, folder: str) -> dict[str, bytes]:
+def folder_files(git: Git, snapshot: Topics, folder: str) -> dict[str, bytes]:
     """Return the bytes of each committed file in a folder, as `Program` if executable."""
-    contents = head.files.read(head.files.below(folder))
-    entries = git.entries(head.commit, list(contents))
+    contents = snapshot.files.read(snapshot.files.below(folder))
+    entries = git.entries(snapshot.commit, list(contents))
     return {
         path.removeprefix(f"{folder}/"): with_mode(data, entries.get(path))
         for path, data in contents.items()
@@ -46,8 +46,8 @@ def skill_texts(
         try:
             meta, body = front_matter.read_document(front_matter.text_of(content))
             description = str(meta.get("description", ""))
-            fields = meta.get("metadata")
-            metadata = fields if isinstance(fields, Mapping) else {}
+            value = meta.get("metadata")
+            metadata = value if isinstance(value, Mapping) else {}
             labels = "\n".join(str(metadata.get(key) or "") for key in ("tags", "roles", "stages"))
             expires = str(metadata.get("expires") or "")
             texts[commit, name] = SkillText(shelf, description, body, expires, labels)

@@ -1,7 +1,6 @@
 """Read a vault, stage changes in its index, and commit them: the `Store`.
 
-This module decides what a commit contains, and cleans up after killed writers. `publish` makes the
-commit.
+This module decides what a commit contains (`publish` makes it) and cleans up after killed writers.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ from skillvault.model.records import Commit, Evaluation, Link, Record, Ref, Skil
 from skillvault.model.text import front_matter, hidden_characters
 from skillvault.vault import spending
 from skillvault.vault.commit import files as file_changes
-from skillvault.vault.commit import local_edits as editing
-from skillvault.vault.commit import locks, marks, publish
+from skillvault.vault.commit import local_edits, locks, marks, publish
 from skillvault.vault.commit.journal import Journal
 from skillvault.vault.disk import is_abandoned
 from skillvault.vault.files import layout, redact
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
 def clear_up(root: Path, git: Git, branch: str) -> None:
     """Finish or undo the changes of killed writers, and remove their drafts, pins and locks."""
     journal = Journal(root, git)
-    git_dir, common = git.dirs()
+    git_dir, common_dir = git.dirs()
     for pattern in ("index-*", "lock-*", "drafts/*"):
         for path in (git_dir / "skillvault").glob(pattern):
             if is_abandoned(path.name):
@@ -65,7 +63,7 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
         with locks.index_lock(root, git_dir, 0.0):
             journal.recover()
     git.remove_pins()
-    if (git_dir / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
+    if (git_dir / "index.lock").exists() or (common_dir / f"refs/heads/{branch}.lock").exists():
         journal.remove_git_locks()
 
 
@@ -193,8 +191,7 @@ class Store(threading.local):
     def files_of(self, change: Change, base: Topics) -> dict[str, bytes | None]:
         """Return the new bytes of each path that a change touches, with None for a removed file.
 
-        Raises UncommittedEditError if an edited file is gone or a moved file would replace another
-        file.
+        Raises UncommittedEditError if an edited file is gone or a move would replace a file.
         """
         removes = (path for path in change.removes if not path.startswith(LINK))
         files: dict[str, bytes | None] = dict.fromkeys(removes) | dict(change.files)
@@ -256,8 +253,8 @@ class Store(threading.local):
         if not files:
             return {}
         has_modes, commit = self.git.settings().modes, self.staging.commit
-        state = editing.read_git_state(self.git, commit, files, {}, has_modes=has_modes)
-        return editing.local_edits(self.root, state, files, {}, prefixes={})
+        state = local_edits.read_git_state(self.git, commit, files, {}, has_modes=has_modes)
+        return local_edits.local_edits(self.root, state, files, {}, prefixes={})
 
     def check_free(self, staged: StagedChange) -> None:
         """Raise UncommittedEditError if a path that a change touches is edited locally."""
@@ -283,10 +280,10 @@ class Store(threading.local):
     ) -> list[str]:
         """Commit the staged changes together, and return the commit of each.
 
-        `base` is the commit from which the changes were computed. If the branch has moved, they are
-        staged again on the new tip, unless one of their paths changed. Afterwards nothing is
-        staged. Raises UncommittedEditError if a path is edited by the user, PausedError in the
-        middle of a git operation, VaultBusyError if another writer holds the lock.
+        `base` is the commit that the changes are based on. If the branch has moved, they are staged
+        again on the new tip, unless one of their paths changed. Afterwards nothing is staged.
+        Raises UncommittedEditError if a path is edited by the user, PausedError in the middle of a
+        git operation, VaultBusyError if another writer holds the lock.
         """
 
         def check_normal() -> None:
@@ -352,10 +349,10 @@ class Store(threading.local):
         paused repository is left alone, unless a killed writer left its lock there. Without `wait`,
         VaultBusyError is raised if another writer is at work.
         """
-        git_dir, common = self.git.dirs()
+        git_dir, common_dir = self.git.dirs()
         if not os.access(git_dir, os.W_OK):
             return False
-        had_gc = locks.clear_gc(common)
+        had_gc = locks.clear_gc(common_dir)
         has_lock = locks.has_abandoned_lock(git_dir)
         has_work = Journal(self.root, self.git).has_abandoned() or (
             file_changes.has_abandoned_files(git_dir / "skillvault")

@@ -1,8 +1,7 @@
 """Read the files that agents drop into inbox/, and move them away when they are committed.
 
-The truth is a scan of the folder, never an event. Only regular files within limits are read. A file
-that cannot be taken moves to quarantine/ with its reason. A file is deleted only after its commit
-is in the branch.
+The truth is a scan of the folder, never an event. Only regular files within limits are read. Other
+files move to quarantine/ with a reason. A file is deleted once its commit is in the branch.
 """
 
 import errno
@@ -105,8 +104,7 @@ class Inbox:
 
         With `names`, only these files are awaited. The age is the time since the modification; a
         time in the future counts from the start of the wait. The wait ends after `patience`
-        seconds, but for untrusted files after `seconds`, because trusted files must not wait for
-        them.
+        seconds, but for untrusted files after `seconds`, so that they cannot delay trusted files.
         """
         names = self.names() if names is None else names
         start = time.monotonic()
@@ -201,12 +199,12 @@ class Inbox:
         """Remove the drafts of processes that were killed."""
         folders = [self.root / name for name in (layout.INBOX, layout.QUARANTINE)]
         for entry in chain.from_iterable(os.scandir(f) for f in folders if f.is_dir()):
-            draft = arrival.DRAFT.fullmatch(entry.name)
+            match = arrival.DRAFT.fullmatch(entry.name)
             try:
                 age = time.time() - entry.stat(follow_symlinks=False).st_mtime
             except FileNotFoundError:
                 continue
-            if draft and age > _DRAFT_SECONDS and not is_alive(int(draft["pid"])):
+            if match and age > _DRAFT_SECONDS and not is_alive(int(match["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
     def mark_done(self, names: Iterable[str], taken_files: "TakenFiles", commit: str) -> None:
@@ -243,8 +241,7 @@ class TakenFiles:
     """The files that were taken from the inbox of a vault, with a folder for each commit.
 
     A person's git may move the branch back, so the files are deleted only after a later check finds
-    their commit in the branch. Otherwise they return to the inbox. They are not redacted, so nobody
-    else may read them.
+    their commit in the branch. Otherwise they return to the inbox. They are private, not redacted.
     """
 
     def __init__(self, root: Path, folder: Path) -> None:

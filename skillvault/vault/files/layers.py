@@ -54,8 +54,7 @@ def is_never_served(root: Path, folder: Path) -> bool:
     real_folder = layout.real_path(folder)
     closed_folders = (layout.real_path(root / name) for name in _CLOSED_FOLDERS)
     return any(
-        path.is_relative_to(real_folder) or real_folder.is_relative_to(path)
-        for path in closed_folders
+        p.is_relative_to(real_folder) or real_folder.is_relative_to(p) for p in closed_folders
     )
 
 
@@ -111,8 +110,7 @@ def read_layer_file(
 ) -> ShelfSkill | Problem | ProseFile | None:
     """Read the skill in a file of a layer, or return the problem with the file.
 
-    Return None if the file has the `known_version`. A link may only lead to a file in the
-    repository of `folder`.
+    Return None for the `known_version`. A link may only lead into the repository of `folder`.
     """
     file = Path(path)
     is_skill_file = listing.is_skill_file(file.name)
@@ -215,7 +213,7 @@ def plugins() -> tuple[list[Path], list[Problem]]:
 
 
 def _find_entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
-    """Return (entry points, problems) of our group, from the first copy of each package.
+    """Return skillvault's (entry points, problems), from the first copy of each package.
 
     Unreadable entry points are a problem only if their text names the group.
     """

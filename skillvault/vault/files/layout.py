@@ -112,7 +112,7 @@ def is_outcome_id(text: str) -> bool:
 
 
 def session_path(record: records.Session) -> str:
-    """Return `sessions/<yyyy>/<mm>/<dd>/<id>.yaml` for the day (UTC) on which a session ended."""
+    """Return `sessions/<yyyy>/<mm>/<dd>/<id>.yaml`, with the day (UTC) when the session ended."""
     _check_slugs(record.id)
     return f"sessions/{record.ended_at.astimezone(UTC):%Y/%m/%d}/{record.id}.yaml"
 

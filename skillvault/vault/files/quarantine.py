@@ -86,8 +86,8 @@ class Quarantine:
     ) -> RefusedFile:
         """Move a file to quarantine/ with its reason, unless the file is gone.
 
-        `source` is by default the file of this name in the inbox. `identity` and `digest` are those
-        that the file had when it was read, or None if it was not read.
+        `source` is by default the file of this name in the inbox. `identity` and `digest` describe
+        the file at the time when it was read; they are None if it was not read.
         """
         self.create_folders()
         folder = self._folder

@@ -88,32 +88,6 @@ _PATTERNS_WITHOUT_START = [
 ]
 
 
-def _find_tokens(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, kind) for each token in a text without spaces."""
-    for match in _TOKEN_START.finditer(text):
-        for length, kind, tail in _formats_of(match[0]):
-            token = _compile_tail(tail).match(text, match.start() + length)
-            if token and _is_generated(token[0]):
-                yield match.start(), token.end(), kind
-                break
-    for kind, pattern in _PATTERNS_WITHOUT_START:
-        yield from ((match.start(), match.end(), kind) for match in pattern.finditer(text))
-
-
-def _is_generated(tail: str) -> bool:
-    """Return True for a text that has a digit or is too long to be a word."""
-    return any(map(str.isdigit, tail)) or (len(tail) >= 30 and tail.isalnum())
-
-
-def _replace_tokens(match: re.Match[str]) -> str:
-    parts, end = list[str](), 0
-    for start, stop, kind in sorted(_find_tokens(match[0]), key=itemgetter(0)):
-        if start >= end:
-            parts += [match[0][end:start], f"[redacted: {kind}]"]
-            end = stop
-    return "".join([*parts, match[0][end:]])
-
-
 def redact_text(text: str) -> str:
     """Replace each secret in a text with `[redacted: <kind>]`.
 
@@ -140,6 +114,24 @@ def secret_kinds(text: str) -> list[str]:
     return list(dict.fromkeys(kind for kind in markers if f"[redacted: {kind}]" not in text))
 
 
+def redact_value(value: Any, *, secret: bool = False) -> Any:
+    """Remove hidden characters and secrets from mappings, lists and texts.
+
+    With `secret`, the value belongs to a key that names a secret, so texts and long numbers are
+    replaced. Raises BadInputError if two keys become equal.
+    """
+    if isinstance(value, str):
+        is_secret = secret and value and not is_no_value(value)
+        return _MARKER if is_secret else redact_text(hidden_characters.remove_hidden(value))
+    if isinstance(value, Mapping):
+        return _redact_mapping(value, secret=secret)
+    if isinstance(value, list | tuple):
+        return [redact_value(member, secret=secret) for member in value]
+    if isinstance(value, int | float) and abs(value) >= _MIN_SECRET_NUMBER and secret:
+        return _MARKER
+    return value
+
+
 def _redact_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
     clean_values: dict[str, Any] = {}
     pair_name = next((mapping[key] for key in ("name", "Name", "key", "Key") if key in mapping), "")
@@ -163,19 +155,27 @@ def _redact_key(key: str) -> str:
     return redact_text(hidden_characters.remove_hidden(key))
 
 
-def redact_value(value: Any, *, secret: bool = False) -> Any:
-    """Remove hidden characters and secrets from mappings, lists and texts.
+def _replace_tokens(match: re.Match[str]) -> str:
+    parts, end = list[str](), 0
+    for start, stop, kind in sorted(_find_tokens(match[0]), key=itemgetter(0)):
+        if start >= end:
+            parts += [match[0][end:start], f"[redacted: {kind}]"]
+            end = stop
+    return "".join([*parts, match[0][end:]])
 
-    With `secret`, the value belongs to a key that names a secret, so texts and long numbers are
-    replaced. Raises BadInputError if two keys become equal.
-    """
-    if isinstance(value, str):
-        is_secret = secret and value and not is_no_value(value)
-        return _MARKER if is_secret else redact_text(hidden_characters.remove_hidden(value))
-    if isinstance(value, Mapping):
-        return _redact_mapping(value, secret=secret)
-    if isinstance(value, list | tuple):
-        return [redact_value(member, secret=secret) for member in value]
-    if isinstance(value, int | float) and abs(value) >= _MIN_SECRET_NUMBER and secret:
-        return _MARKER
-    return value
+
+def _find_tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, kind) for each token in a text without spaces."""
+    for match in _TOKEN_START.finditer(text):
+        for length, kind, tail in _formats_of(match[0]):
+            token = _compile_tail(tail).match(text, match.start() + length)
+            if token and _is_generated(token[0]):
+                yield match.start(), token.end(), kind
+                break
+    for kind, pattern in _PATTERNS_WITHOUT_START:
+        yield from ((match.start(), match.end(), kind) for match in pattern.finditer(text))
+
+
+def _is_generated(tail: str) -> bool:
+    """Return True for a text that has a digit or is too long to be a word."""
+    return any(map(str.isdigit, tail)) or (len(tail) >= 30 and tail.isalnum())

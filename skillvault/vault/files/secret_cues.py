@@ -474,12 +474,12 @@ def _find_cuts_below(text: str, lowered: str, starts: list[int]) -> Iterator[_Cu
     """
     end = 0
     for start, group in groupby(starts, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
-        head = _TABLE.match(lowered, start) if start >= end else None
-        if head is None:
+        match = _TABLE.match(lowered, start) if start >= end else None
+        if match is None:
             continue
-        columns = {len(_CELL.findall(lowered, start, at)) for at in group if at < head.end("head")}
-        count = len(_CELL.findall(head["head"]))
-        for row in _ROW.finditer(text, head.end(), head.end() + 4000):
+        columns = {len(_CELL.findall(lowered, start, at)) for at in group if at < match.end("head")}
+        count = len(_CELL.findall(match["head"]))
+        for row in _ROW.finditer(text, match.end(), match.end() + 4000):
             cells = _CELL.split(row[0])
             if len(cells) != count + 1:
                 break

@@ -1,7 +1,7 @@
 """Write commit objects with author, committer and signature. No branch is moved here.
 
-The user is the committer of every commit, and the author of all commits except those of the
-program. Git makes the first commit; later commits reuse its author and committer lines.
+The user is the committer of every commit. The author is the program for its own commits, else the
+user. Git makes the first commit; later commits reuse its author and committer lines.
 """
 
 import os
@@ -65,16 +65,15 @@ class Committer:
 
     def identity(self) -> str:
         """Return the committer as `Name <address>`. Raise GitError if git does not know it."""
-        ident = self._git.text("var", "GIT_COMMITTER_IDENT")
-        return ident.rpartition(">")[0] + ">"
+        identity = self._git.text("var", "GIT_COMMITTER_IDENT")
+        return identity.rpartition(">")[0] + ">"
 
     def make_commits(
         self, drafts: Sequence[CommitDraft], parent: str | None, at: datetime, settings: Settings
     ) -> list[str]:
         """Make a chain of commit objects on `parent`, signed if the user's git signs.
 
-        Raises PausedError if git does not know the user's name, or if signing fails or takes too
-        long.
+        Raises PausedError if git lacks the user's name, or if signing fails or takes too long.
         """
         shas: list[str] = []
         for draft in drafts:
@@ -88,23 +87,21 @@ class Committer:
             else:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
-                    head, _, _ = self._objects().commit_bytes(parent).partition(b"\n\n")
-                    skipped_keys = (b"tree ", b"parent ")
-                    new_lines = [
-                        line for line in head.split(b"\n") if not line.startswith(skipped_keys)
-                    ]
-                    identity_lines = b"\n".join(new_lines)
+                    header, _, _ = self._objects().commit_bytes(parent).partition(b"\n\n")
+                    skipped = (b"tree ", b"parent ")
+                    lines = [line for line in header.split(b"\n") if not line.startswith(skipped)]
+                    identity_lines = b"\n".join(lines)
                     self._identities[draft.by_program] = settings.identity_key(), identity_lines
             shas.append(parent)
         return shas
 
     def recommit(self, sha: str, tree: str, parent: str, settings: Settings) -> str:
         """Copy a commit with another tree and parent."""
-        head, _, message = self._objects().commit_bytes(sha).partition(b"\n\n")
-        seconds = _COMMITTER_TIME.search(head)
-        by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in head
+        header, _, message = self._objects().commit_bytes(sha).partition(b"\n\n")
+        time_match = _COMMITTER_TIME.search(header)
+        by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in header
         draft = CommitDraft(tree, message.decode(), by_program=by_program)
-        at = datetime.fromtimestamp(int(seconds[1]) if seconds else 0, UTC)
+        at = datetime.fromtimestamp(int(time_match[1]) if time_match else 0, UTC)
         return self.make_commits([draft], parent, at, settings)[0]
 
     def try_signing(self, at: datetime, settings: Settings) -> None:
@@ -131,7 +128,7 @@ class Committer:
             env |= dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"), PROGRAM, strict=True))
         text = _encode_message(draft.message)
         try:
-            out = self._git.run(
+            output = self._git.run(
                 "commit-tree", draft.tree, *args, stdin=text, env=env, patience=_SIGNING_WAIT
             )
         except TimeoutError:
@@ -148,7 +145,7 @@ class Committer:
                 f"paused: the commit could not be signed ({error}); repair the signing, or set "
                 "commit.gpgSign to false in this vault"
             ) from None
-        return out.decode().strip()
+        return output.decode().strip()
 
 
 def _encode_message(text: str) -> bytes:
@@ -161,5 +158,5 @@ def _encode_commit(draft: CommitDraft, parents: Sequence[str], identity_lines: b
     `identity_lines` are the lines with author and committer.
     """
     lines = [f"tree {draft.tree}", *(f"parent {parent}" for parent in parents)]
-    head = "\n".join(lines).encode()
-    return b"\n".join([head, identity_lines, b"", _encode_message(draft.message)])
+    header = "\n".join(lines).encode()
+    return b"\n".join([header, identity_lines, b"", _encode_message(draft.message)])

@@ -96,7 +96,7 @@ class Settings:
 
     @property
     def may_depend_on_more(self) -> bool:
-        """True if the settings may depend on other files than those that git read.
+        """True if the settings may depend on more files than git read.
 
         An included file may depend on the branch, or may not exist yet.
         """
@@ -149,8 +149,8 @@ class Settings:
     @property
     def remotes(self) -> tuple[str, ...]:
         """The remotes that have an address, in the order of the config."""
-        names = (_REMOTE.fullmatch(line.key) for line in self.lines)
-        return tuple(dict.fromkeys(match["name"] for match in names if match))
+        matches = (_REMOTE.fullmatch(line.key) for line in self.lines)
+        return tuple(dict.fromkeys(match["name"] for match in matches if match))
 
     @property
     def branch_remotes(self) -> dict[str, str]:
@@ -182,15 +182,15 @@ class Settings:
     @cached_property
     def signing(self) -> dict[str, str]:
         """The environment variables for git commands that make commits."""
-        common = {"user.useConfigOnly": "true"}
+        settings = {"user.useConfigOnly": "true"}
         signers = [line for line in self.lines if line.key in _SIGNERS]
         if not self.signs or not any(line.is_local for line in signers):
-            return as_environment(common)
+            return as_environment(settings)
         # The repository's config may not choose the program that signs.
         safe_settings = {line.key: line.value or "" for line in signers if not line.is_local}
         program = safe_settings.get("gpg.openpgp.program", safe_settings.get("gpg.program", "gpg"))
         programs = {"gpg.program": program, "gpg.openpgp.program": program}
-        return as_environment(common | _SIGNERS | safe_settings | programs)
+        return as_environment(settings | _SIGNERS | safe_settings | programs)
 
     @cached_property
     def staging(self) -> dict[str, str]:
@@ -216,7 +216,7 @@ class Settings:
 
 
 class CachedSettings(Struct, frozen=True):
-    """Settings, with the state of the files and variables from which git read them."""
+    """Settings, with the state of the files and variables that git read for them."""
 
     settings: Settings
     files: tuple[Path, ...]
@@ -269,14 +269,14 @@ def _read_status(file: Path) -> os.stat_result | None:
         return None
 
 
-def obey_sharing(common: Path) -> None:
+def obey_sharing(common_dir: Path) -> None:
     """Make the files of this process writable for the group if the repository is shared.
 
     Git sets the modes of its own files. The files of skillvault and of the work tree depend on the
     umask. `git init --shared` writes the setting to the config of the repository.
     """
     try:
-        settings = _SHARING.findall((common / "config").read_bytes())
+        settings = _SHARING.findall((common_dir / "config").read_bytes())
     except OSError:
         return  # git itself reports the error
     if settings and (bits := _shared_bits(settings[-1].decode().lower())):
@@ -300,10 +300,10 @@ def _clear_umask(bits: int) -> None:
 
 def _read_umask() -> int | None:
     try:
-        umask = _UMASK.search(_STATUS.read_bytes())
+        match = _UMASK.search(_STATUS.read_bytes())
     except OSError:
         return None
-    return int(umask[1], 8) if umask else None
+    return int(match[1], 8) if match else None
 
 
 def _shared_bits(value: str) -> int:
@@ -401,9 +401,9 @@ def _names_program(key: str, value: str) -> bool:
     return _PROGRAM_KEY.fullmatch(key) is not None
 
 
-def removal_command(setting: ProgramSetting, git_dir: Path, common: Path) -> str:
+def removal_command(setting: ProgramSetting, git_dir: Path, common_dir: Path) -> str:
     """Return the git command that removes a setting."""
-    option = {common / "config": "--local", git_dir / "config.worktree": "--worktree"}.get(
+    option = {common_dir / "config": "--local", git_dir / "config.worktree": "--worktree"}.get(
         setting.file, f"--file {shlex.quote(str(setting.file))}"
     )
     return f"git config {option} --unset-all {shlex.quote(setting.key)}"

@@ -87,8 +87,8 @@ class History:
 
     def reflog(self, branch: str) -> set[str]:
         """Return the commits in the reflog of a branch."""
-        out = self._git.run("log", "-g", "--format=%H", f"refs/heads/{branch}", "--", ok=(0, 128))
-        return set(out.decode().split())
+        shas = self._git.text("log", "-g", "--format=%H", f"refs/heads/{branch}", "--", ok=(0, 128))
+        return set(shas.split())
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Return True if `descendant` has `ancestor` in its history."""
@@ -145,8 +145,8 @@ class History:
         if not commits:
             return iter(())
         args = ("log", "-z", "--no-walk=unsorted", f"--format={format_text}", "--stdin")
-        out = self._git.run(*args, stdin="\n".join([*commits, ""]).encode(), env=env)
-        return _split_records(out, width)
+        output = self._git.run(*args, stdin="\n".join([*commits, ""]).encode(), env=env)
+        return _split_records(output, width)
 
     def patch(self, commit: str, paths: Sequence[str]) -> str:
         """Return the patch of a commit for these files, as git shows it, or "" without files."""
@@ -154,16 +154,16 @@ class History:
             return ""
         safe_options = ("--no-ext-diff", "--no-textconv", "--no-color")
         options = ("-p", "--root", "--no-commit-id", "-M", *safe_options)
-        out = self._git.run("diff-tree", *options, commit, "--", *paths)
-        return out.decode(errors="replace")
+        output = self._git.run("diff-tree", *options, commit, "--", *paths)
+        return output.decode(errors="replace")
 
     def file_log(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
         """Return (commit, author, date, subject) for each change of a file, newest first."""
         if commit is None:
             return []
         format_text = "--format=%H%x00%an%x00%aI%x00%s"
-        out = self._git.run("log", "-z", format_text, commit, "--", path)
-        rows = _split_records(out, 4)
+        output = self._git.run("log", "-z", format_text, commit, "--", path)
+        rows = _split_records(output, 4)
         return [(sha, name, utc(date), subject) for sha, name, date, subject in rows]
 
     def commits_between(self, base: str, tip: str) -> list[str]:
@@ -173,14 +173,14 @@ class History:
     def messages(self, commit: str, since: datetime) -> dict[str, str]:
         """Return the messages of the ancestors of `commit` since a time, by commit."""
         span = (f"--since={since.isoformat()}", commit)
-        out = self._git.run("log", "-z", "--format=%H%x00%B", *span, "--")
-        return {fields[0]: fields[1] for fields in _split_records(out, 2)}
+        output = self._git.run("log", "-z", "--format=%H%x00%B", *span, "--")
+        return {fields[0]: fields[1] for fields in _split_records(output, 2)}
 
     def deletions(self, commit: str, since: datetime | None = None) -> dict[str, str]:
         """Return the removed paths, each with the last commit that removed it."""
         span = (commit,) if since is None else (f"--since={since.isoformat()}", commit)
         commits = self.commits("--diff-filter=D", *span)
-        return {path: past.sha for past in commits for path in past.files}
+        return {path: past_commit.sha for past_commit in commits for path in past_commit.files}
 
     def find_lost_commits(self) -> list[PastCommit]:
         """Return the commits of skillvault that are only in a reflog, oldest first."""
@@ -216,9 +216,9 @@ def utc(date: str) -> str:
     return date.removesuffix("Z") + "+00:00" if date.endswith("Z") else date
 
 
-def _split_records(out: bytes, width: int) -> Iterator[list[str]]:
-    """Yield records of `width` fields from output in which each field ends with a NUL."""
-    fields = out.decode(errors="replace").split("\0")
+def _split_records(output: bytes, width: int) -> Iterator[list[str]]:
+    """Yield records of `width` fields from output. A NUL ends each field."""
+    fields = output.decode(errors="replace").split("\0")
     return (fields[i : i + width] for i in range(0, len(fields) - 1, width))
 
 

@@ -251,8 +251,7 @@ class IndexFile:
     def seconds_until_quiet(self) -> float:
         """Return the seconds until index and HEAD are unchanged for QUIET_SECONDS.
 
-        Git releases index.lock some ms before it moves HEAD. An index that skillvault wrote is
-        quiet.
+        Git moves HEAD some ms after index.lock is gone. An index of skillvault's is quiet.
         """
         if self.is_last_written():
             return 0.0

@@ -1,7 +1,7 @@
 """Run git commands, independent of the environment and of programs in the vault's config.
 
-This is the only module that uses GitPython, and only to start git. Every setting by which the
-vault's config could make git run a program is switched off here.
+This is the only module that uses GitPython, and only to start git. It switches off every setting
+that could make git run a program.
 """
 
 import os
@@ -126,7 +126,7 @@ class Runner:
         new_session = patience is not None and not os.isatty(0)
         process = self.start(*args, env=env, new_session=new_session, hold_lock=hold_lock)
         try:
-            out, err = process.communicate(stdin, timeout=patience)
+            output, errors = process.communicate(stdin, timeout=patience)
         except subprocess.TimeoutExpired:
             if new_session:
                 os.killpg(process.pid, signal.SIGKILL)  # with its children
@@ -137,8 +137,8 @@ class Runner:
             process.wait()  # let git finish first
             raise
         if process.returncode not in ok:
-            raise GitError(failure_of(args[0], err))
-        return process.returncode, out
+            raise GitError(failure_of(args[0], errors))
+        return process.returncode, output
 
     def fields(self, *args: str, env: Mapping[str, str] | None = None) -> Iterator[bytes]:
         """Yield the NUL-terminated fields of git's output while git prints them."""

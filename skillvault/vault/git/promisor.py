@@ -80,7 +80,7 @@ class Promisor:
         """Fetch all objects of a revision range that a partial clone lacks."""
         if self._settings().promisor is None:
             return
-        out = self._git.run("rev-list", "--objects", "--missing=print", span, "--")
-        lines = out.decode(errors="replace").split("\n")
+        output = self._git.run("rev-list", "--objects", "--missing=print", span, "--")
+        lines = output.decode(errors="replace").split("\n")
         if missing_ids := [line[1:] for line in lines if line.startswith("?")]:
             self.fetch(missing_ids)

@@ -111,10 +111,10 @@ class Upstream:
 
     def _push(self, *specs: str, options: Sequence[str] = ()) -> Answer:
         arguments = ("push", "--porcelain", *options, "--", self.remote, *specs)
-        code, out = self._call(*arguments, ok=(0, 1))
+        code, output = self._call(*arguments, ok=(0, 1))
         if code == 0:
             return "accepted"
-        refusal = _REFUSAL.search(out.decode(errors="replace"))
+        refusal = _REFUSAL.search(output.decode(errors="replace"))
         if refusal and (refusal["origin"] == "rejected" or _RACE.search(refusal["reason"])):
             return "outrun"
         reason = refusal["reason"] if refusal else "failed without a message"
@@ -122,8 +122,8 @@ class Upstream:
 
     def fetch_all(self) -> dict[str, str]:
         """Fetch all branches and new tags. Return the ids of the remote's refs by name."""
-        _, out = self._call("ls-remote", "--quiet", "--heads", "--tags", "--refs", self.remote)
-        refs = {ref: sha for sha, ref in (line.split("\t") for line in out.decode().splitlines())}
+        _, output = self._call("ls-remote", "--quiet", "--heads", "--tags", "--refs", self.remote)
+        refs = {ref: sha for sha, ref in map(str.split, output.decode().splitlines())}
         tags = self._git.text("for-each-ref", "--format=%(refname)", "refs/tags").split("\n")
         specs = [f"{ref}:{ref}" for ref in refs if ref.startswith("refs/tags/") and ref not in tags]
         specs.append(f"+refs/heads/*:refs/remotes/{self.remote}/*")
@@ -135,11 +135,9 @@ class Upstream:
 
         This is a forced push, so only `skillvault erase` may call it.
         """
-        values = {ABSENT: ""}
-        leases = [
-            f"--force-with-lease={move.ref}:{values.get(move.old, move.old)}" for move in moves
-        ]
-        specs = [f"{values.get(move.new, move.new)}:{move.ref}" for move in moves]
+        ids = {ABSENT: ""}
+        leases = [f"--force-with-lease={move.ref}:{ids.get(move.old, move.old)}" for move in moves]
+        specs = [f"{ids.get(move.new, move.new)}:{move.ref}" for move in moves]
         if self._push(*specs, options=["--atomic", *leases]) == "outrun":
             raise GitError(f"git push: somebody pushed to {self.remote} meanwhile; erase again")
 
@@ -226,12 +224,12 @@ def _measure_folder(root: Path) -> int:
 
 
 def _list_plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
-    out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
+    output = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries: dict[str, Entry] = {}
     sizes: dict[str, int] = {}
     unusable_paths: dict[str, str] = {}
     link_blobs: dict[str, str] = {}
-    for line in filter(None, out.decode(errors="surrogateescape").split("\0")):
+    for line in filter(None, output.decode(errors="surrogateescape").split("\0")):
         meta, _, path = line.partition("\t")
         mode, _, blob, size = meta.split()
         if mode in (REGULAR, EXECUTABLE):

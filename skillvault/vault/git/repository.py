@@ -114,7 +114,7 @@ class Git:
                 f"{self.root}: not the root of a git repository ({error}); "
                 "run `skillvault init` there"
             ) from None
-        prefix, git_dir, common, id_format = os.fsdecode(output).removesuffix("\n").split("\n")
+        prefix, git_dir, common_dir, id_format = os.fsdecode(output).removesuffix("\n").split("\n")
         if id_format != "sha1":
             message = f"{self.root}: a {id_format} repository; a vault needs one with sha1 ids"
             raise NotAVaultError(message)
@@ -123,12 +123,12 @@ class Git:
                 f"{self.root}: a vault must be the root of its git repository, and this is "
                 f"the folder {prefix} of another one"
             )
-        return (self.root / git_dir).resolve(), (self.root / common).resolve()
+        return (self.root / git_dir).resolve(), (self.root / common_dir).resolve()
 
     def head(self) -> str | None:
         """Return the commit of HEAD, or None if the branch has no commit."""
-        folder, common = self.dirs()
-        branch = plain_branch(folder) if folder == common else None
+        folder, common_dir = self.dirs()
+        branch = plain_branch(folder) if folder == common_dir else None
         if tip := plain_tip(folder, branch) if branch else None:
             return tip
         return self.text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1)) or None
@@ -142,8 +142,8 @@ class Git:
 
     def tip(self, branch: str) -> str | None:
         """Return the commit of a branch, or None if the branch has no commit."""
-        folder, common = self.dirs()
-        if folder == common and (tip := plain_tip(folder, branch)):
+        folder, common_dir = self.dirs()
+        if folder == common_dir and (tip := plain_tip(folder, branch)):
             return tip
         commit = f"refs/heads/{branch}^{{commit}}"
         return self.text("rev-parse", "--verify", "--quiet", commit, ok=(0, 1, 128)) or None
@@ -155,12 +155,12 @@ class Git:
         """
         if self.settings().is_bare:
             return "the repository is bare; a vault needs a work tree"
-        folder, common = self.dirs()
+        folder, common_dir = self.dirs()
         for name, operation in _OPERATIONS.items():
             if (folder / name).exists():
                 hint = self._undo_hint() if name == "REVERT_HEAD" else ""
                 return f"{operation} is in progress; finish or abort it{hint}"
-        if (common / "shallow").exists():
+        if (common_dir / "shallow").exists():
             return "the clone is shallow, its history incomplete; run `git fetch --unshallow`"
         if problem := self._branch_problem(branch, may_be_empty):
             return problem
@@ -297,10 +297,10 @@ def git_dir(root: Path) -> Path | None:
 def plain_branch(git_dir: Path) -> str | None:
     """Return the branch of HEAD, or None if only git can tell."""
     try:
-        branch = _BRANCH.fullmatch(_read_plain_file(git_dir / "HEAD"))
+        match = _BRANCH.fullmatch(_read_plain_file(git_dir / "HEAD"))
     except OSError:
         return None
-    return os.fsdecode(branch[1]) if branch else None
+    return os.fsdecode(match[1]) if match else None
 
 
 def plain_tip(git_dir: Path, branch: str) -> str | None:

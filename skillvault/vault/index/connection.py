@@ -181,7 +181,7 @@ class Connection(Rows):
     # ── healing ──────────────────────────────────────────────────────────────────────
 
     def run_whole(self, work: Callable[[], None]) -> None:
-        """Run work, and repeat all of it if the index becomes unusable."""
+        """Call a function with the index, and call it again if the index becomes unusable."""
         if self._is_repeatable:
             work()
             return
@@ -227,8 +227,7 @@ class Connection(Rows):
     def _discard(self, error: Exception) -> None:
         """Delete an unusable index, with a warning if it was damaged.
 
-        The file stays if the disk is full or another process is writing. The index then continues
-        in memory.
+        If the disk is full or another process writes, the file stays and a copy in memory is used.
         """
         _refuse_busy(self.name, error)
         is_short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ

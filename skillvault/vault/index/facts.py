@@ -22,12 +22,6 @@ _IS_SUPPORT = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'
 _IS_OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
 
 
-def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
-    query = f"""select distinct source_id from link where {condition}
-        and target_kind = 'fact' and target_id in {{}}"""
-    return sorted(set(reader.column_matching(query, facts)))
-
-
 class Evaluations(Folder[Evaluation]):
     """The evaluations, by the id of their outcome."""
 
@@ -89,7 +83,7 @@ class Facts(Folder[Fact]):
         return self._reader.column(query, [day])
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
-        """Return the outcome from which each fact was made, if it was made from one."""
+        """Return the source outcome of each fact that has one."""
         query = """select target_id, source_id from link where type = 'promoted'
             and target_kind = 'fact' and target_id in {} order by source_id desc"""
         return dict(self._reader.rows_matching(query, facts))
@@ -113,7 +107,7 @@ class Facts(Folder[Fact]):
         return dict(self._reader.rows_matching(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
-        """Return the status of the outcome from which each fact was made, if there is one."""
+        """Return the status of the source outcome of each fact that has one."""
         query = """select l.target_id, o.status from link l join outcome o on o.id = l.source_id
             where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"""
         return dict(self._reader.rows_matching(query, facts))
@@ -181,6 +175,12 @@ class Facts(Folder[Fact]):
             + (f" limit {limit}" if limit is not None else "")
         )
         return set(self._reader.column_matching(query, facts))
+
+
+def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
+    query = f"""select distinct source_id from link where {condition}
+        and target_kind = 'fact' and target_id in {{}}"""
+    return sorted(set(reader.column_matching(query, facts)))
 
 
 class Corrections(Topic):
@@ -455,7 +455,7 @@ class Clusters(Topic):
 
 
 class FactKeys(Topic):
-    """The keys by which similar facts are found.
+    """The keys to find similar facts.
 
     `sameness` defines the keys, `loop.general` stores them.
     """

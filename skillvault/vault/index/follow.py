@@ -49,7 +49,7 @@ _HAS_TABLE = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
 def find_tip(database: IndexDatabase, git: Git) -> str | None:
     """Return the tip of the vault's branch, or None without commits.
 
-    The branch is that of HEAD if vault.yaml there names it. Otherwise a person has checked out
+    The branch is HEAD's branch if vault.yaml there names it. Otherwise a person has checked out
     another branch, and the index knows the vault's branch. At first, vault.yaml on main names it.
     """
     for branch in _candidate_branches(git, database.branch):
@@ -248,9 +248,9 @@ def _find_history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[st
             refs.setdefault(role, []).append(ref)
         part = Part(step, tuple(refs.get("source", ())), tuple(refs.get("target", ())))
         parts_by_commit.setdefault(sha, []).append(part)
-    for past in git.history.commits(commit):
-        parts = [Part(part.step, part.sources, part.targets) for part in past.parts]
-        if parts_by_commit.pop(past.sha, None) != parts:
-            yield f"commit {past.sha} is not in it as it is in git"
+    for past_commit in git.history.commits(commit):
+        parts = [Part(part.step, part.sources, part.targets) for part in past_commit.parts]
+        if parts_by_commit.pop(past_commit.sha, None) != parts:
+            yield f"commit {past_commit.sha} is not in it as it is in git"
     if parts_by_commit:
         yield f"commit {min(parts_by_commit)} is not in the history"

@@ -12,8 +12,7 @@ from typing import cast
 import msgspec
 
 from skillvault.model.records import Problem, ShelfSkill, Skill
-from skillvault.vault.files import layers as files
-from skillvault.vault.files import layout
+from skillvault.vault.files import layers, layout
 from skillvault.vault.files.listing import EMPTY, FolderListing
 from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import DamagedRowError, Row, decode, encode, skill_columns
@@ -75,7 +74,7 @@ class Layers(Topic):
                 yield ShelfSkill(cast("Skill", decode("Skill", value)), layer, path, blob)
             except DamagedRowError as error:
                 self._reader.source.mend(error)
-                content = files.read_layer_file(path, layer)
+                content = layers.read_layer_file(path, layer)
                 if isinstance(content, ShelfSkill):
                     yield content
 
@@ -136,8 +135,8 @@ class Layers(Topic):
         is_changed = False
         for path in paths:
             old_row = old_rows.get(path)
-            content = files.read_layer_file(path, layer, old_row[0] if old_row else None, folder)
-            if isinstance(content, files.ProseFile):
+            content = layers.read_layer_file(path, layer, old_row[0] if old_row else None, folder)
+            if isinstance(content, layers.ProseFile):
                 is_changed |= self._remove_files(folder, [path] if old_row else [])
                 continue
             if content is None or (row := _file_row(content)) == old_row:

@@ -260,20 +260,20 @@ class Tasks(Topic):
         tasks |= Recommendations(self._reader).receipt_tasks(decisions)
         return {key: (times[key], task) for key, task in tasks.items()}
 
-    def latest_behind(self, name: str, limit: int) -> set[str]:
+    def latest_sources(self, name: str, limit: int) -> set[str]:
         """Return the latest outcomes from which a skill was made.
 
         At most `limit` outcomes are returned for each of its sources.
         """
         links = """from link where target_kind = ? and target_id = ?
             and type != 'contradicted' and source_kind"""
-        sources = f"select source_kind, source_id {links} in ('fact', 'skill')"
+        record_query = f"select source_kind, source_id {links} in ('fact', 'skill')"
         query = f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
-        outcomes: set[str] = set()
-        targets = [("skill", name)]
+        outcomes, targets = set[str](), [("skill", name)]
         for target in targets:  # the loop appends targets
             outcomes |= set(self._reader.column(query, target))
-            targets += [row for row in self._reader.rows(sources, target) if row not in targets]
+            rows = self._reader.rows(record_query, target)
+            targets += [row for row in rows if row not in targets]
         return outcomes
 
     def latest_users(self, skill: str, limit: int) -> set[str]:
@@ -283,6 +283,6 @@ class Tasks(Topic):
         return set(self._reader.column(query, [skill, limit]))
 
     def keep_tasks(self, tasks: Mapping[str, str]) -> None:
-        """Replace the tasks by which a search finds skills; "" removes them."""
+        """Replace the tasks that a search compares with a query, by skill; "" removes a task."""
         texts = {f"skill:{name}": task for name, task in tasks.items()}
         self._reader.change(lambda database, _: ranking.keep_tasks(database, texts))

@@ -83,18 +83,6 @@ class _QueueQueries(NamedTuple):
     missing: list[due.Queue]
 
 
-@cache
-def _compile_agenda(agenda: due.Agenda) -> _QueueQueries:
-    by_event: dict[tuple[str, due.Event], list[str]] = {}
-    missing_queues = [queue for queue in agenda.queues if queue.without]
-    for queue in agenda.queues:
-        for trigger in queue.when if queue not in missing_queues else ():
-            query = _compile_trigger(queue, trigger)
-            by_event.setdefault((trigger.kind, trigger.event), []).append(query)
-    everything = [_compile_everything(queue) for queue in agenda.queues if queue.every]
-    return _QueueQueries(by_event, everything, missing_queues)
-
-
 class Queues:
     """The queues of the steps in one database. `steps` are the steps of the program."""
 
@@ -142,6 +130,18 @@ class Queues:
         """Mark every record in every queue."""
         for query in self._queries.everything:
             self._database.execute(query)
+
+
+@cache
+def _compile_agenda(agenda: due.Agenda) -> _QueueQueries:
+    by_event: dict[tuple[str, due.Event], list[str]] = {}
+    missing_queues = [queue for queue in agenda.queues if queue.without]
+    for queue in agenda.queues:
+        for trigger in queue.when if queue not in missing_queues else ():
+            query = _compile_trigger(queue, trigger)
+            by_event.setdefault((trigger.kind, trigger.event), []).append(query)
+    everything = [_compile_everything(queue) for queue in agenda.queues if queue.every]
+    return _QueueQueries(by_event, everything, missing_queues)
 
 
 def _compile_everything(queue: due.Queue) -> str:
@@ -265,7 +265,7 @@ def _follow_targets(path: _Path, kind: str) -> _Path:
 
 
 def _follow_sayings(path: _Path, likeness: str) -> _Path:
-    """Go from evaluations to those with the same words or claims, through the tables."""
+    """Extend a path from evaluations to those with the same words or claims."""
     start, previous_row = path.id, path.row
     for table, template in _SAYING_PATHS[likeness]:
         row = path.alias

@@ -209,11 +209,8 @@ class Sessions(Folder[Session]):
             where o.id = ? and s.trust = o.trust order by s.id"""
         return self._reader.column(query, [outcome])
 
-    def behind(self, skill: str) -> list[str]:
-        """Return the ids of the sessions from which a skill was distilled.
-
-        Skills that were merged into it count, too.
-        """
+    def sources_of(self, skill: str) -> list[str]:
+        """Return the ids of a skill's source sessions, including those of skills merged into it."""
         query = """with recursive line (id) as (select ?
             union select l.source_id from line join link l on l.target_id = line.id
             where l.type = 'merged' and l.target_kind = 'skill' and l.source_kind = 'skill')

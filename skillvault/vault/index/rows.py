@@ -142,7 +142,7 @@ def make_document(path: str, record: Parsed | None) -> Document | None:
 def typed_rows(
     ref: records.Ref, top: str, record: Parsed | None, blob: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield (table, *columns) for each table of a record kind in which a record has a row."""
+    """Yield (table, *columns) for each row that a record has in the tables of its kind."""
     match record:
         case records.Outcome():
             source, decision = record.source, record.decision

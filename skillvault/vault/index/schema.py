@@ -79,8 +79,7 @@ _TABLES_OF_COUNTS = (
 class IndexedCommit(Struct, frozen=True):
     """The part of a commit that one step made, or a person's commit with the step "".
 
-    `depth` is the length of the longest path from the first commit. `touched` are the records whose
-    files the part changes.
+    `depth` is the longest path from the first commit. `touched` are the changed records.
     """
 
     commit: Commit

@@ -1,4 +1,4 @@
-"""Query skills on any shelf and in any layer, and the outcomes from which they were made."""
+"""Query skills on any shelf and in any layer, and the outcomes that they were made from."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -118,8 +118,7 @@ class Skills(Folder[Skill]):
     def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
         """Return the skills on a shelf that expire before `latest_end`.
 
-        Skills without an expiry count if they were created before `oldest_creation`. The times are
-        texts, as in the files.
+        Skills without an expiry count if they were created before `oldest_creation`.
         """
         query = """select id from skill where shelf = ? and status != 'pinned' and (expires < ?
             or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"""
@@ -204,9 +203,9 @@ class Skills(Folder[Skill]):
             where target_kind = 'skill' and target_id = ? and type = 'derived')"""
         return bool(self._reader.value(query, [name]))
 
-    def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
+    def source_outcomes(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
         """Return the outcomes from which each skill was made, directly or not, oldest first."""
-        ids_by_skill = self.outcome_ids_behind(names)
+        ids_by_skill = self.source_outcome_ids(names)
         all_ids = dict.fromkeys(key for ids in ids_by_skill.values() for key in ids)
         outcomes = Outcomes(self._reader).get_many(all_ids)
         return {
@@ -216,9 +215,9 @@ class Skills(Folder[Skill]):
             for name, ids in ids_by_skill.items()
         }
 
-    def subjects_behind(self, names: Iterable[str]) -> dict[str, set[Subject]]:
+    def source_subjects(self, names: Iterable[str]) -> dict[str, set[Subject]]:
         """Return the subjects of the outcomes from which each skill was made."""
-        ids_by_skill = self.outcome_ids_behind(names)
+        ids_by_skill = self.source_outcome_ids(names)
         query = "select id, domain, action, target from outcome where id in {}"
         ids = dict.fromkeys(key for outcome_ids in ids_by_skill.values() for key in outcome_ids)
         rows = self._reader.rows_matching(query, ids)
@@ -228,7 +227,7 @@ class Skills(Folder[Skill]):
             for name, outcome_ids in ids_by_skill.items()
         }
 
-    def outcome_ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
+    def source_outcome_ids(self, names: Iterable[str]) -> dict[str, list[str]]:
         """Return the ids of the outcomes from which each skill was made, directly or not."""
         roots = [Ref("skill", name) for name in names]
         sources: dict[Ref, list[Ref]] = {}

@@ -264,11 +264,11 @@ class Staging(Topics):
         return {**self._committed([blob for blob in ids if blob not in contents]), **contents}
 
 
-def evidence_of(view: Topics, ref: Ref) -> SkillEvidence | None:
+def evidence_of(snapshot: Topics, ref: Ref) -> SkillEvidence | None:
     """Return the evidence file of a skill, or None if it is missing or unreadable."""
-    path = view.records.path_of(ref)
+    path = snapshot.records.path_of(ref)
     file = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
-    content = view.files.read([file]).get(file)
+    content = snapshot.files.read([file]).get(file)
     with suppress(BadInputError):  # `check` tells of it
         return from_text(content.decode(errors="replace")) if content is not None else None
     return None

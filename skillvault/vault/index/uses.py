@@ -216,7 +216,7 @@ class Uses(Topic):
 
     @property
     def state(self) -> str | None:
-        """A text that changes with the evidence, or None."""
+        """A text that differs whenever the evidence has changed, or None if none was counted."""
         states = self._reader.column("select value from state where name = 'uses'")
         return next(iter(states), None)
 

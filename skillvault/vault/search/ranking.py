@@ -168,7 +168,7 @@ class Document(Struct, frozen=True):
 
 
 class Filters(Struct, frozen=True):
-    """The kinds and domains to which a search is limited. None means all of them.
+    """The kinds and domains that a search may find. None means all of them.
 
     In `domains`, a None means documents without a domain.
     """
@@ -215,8 +215,7 @@ class Hit(Struct, frozen=True):
 class Hits(Struct, frozen=True):
     """The documents that contain words of the query, best first.
 
-    `weights` (of the query's words) and `texts` are the arguments for a `Near`, which ranks by
-    meaning.
+    `weights` and `texts` are the arguments for a `Near`, which ranks by meaning.
     """
 
     limit: int
@@ -230,11 +229,11 @@ class Hits(Struct, frozen=True):
         return list(hits[: self.limit])
 
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
-        top = self.hits[0].score if self.hits else 0.0
+        top_score = self.hits[0].score if self.hits else 0.0
         reranked = [
             Hit(
                 hit.id,
-                (1 - _MEANING_SHARE) * hit.score + _MEANING_SHARE * top * similarity,
+                (1 - _MEANING_SHARE) * hit.score + _MEANING_SHARE * top_score * similarity,
                 hit.evidence,
             )
             for hit, similarity in zip(self.hits, nearness, strict=True)
@@ -358,23 +357,21 @@ def find(
         asked_terms, forms = _query_terms(stems, words)
         scripts = dict.fromkeys(find_scripts(query), _SCRIPT_WEIGHT)
         terms = index.weigh({**forms, **asked_terms, **scripts})
-        best_hits = index.best(
-            index.scores(terms), max(limit, _MAX_COMPARED) if by_meaning else limit
-        )
+        hit_limit = max(limit, _MAX_COMPARED) if by_meaning else limit
+        best_hits = index.best(index.scores(terms), hit_limit)
         query_words = _weigh_words(index, stems, query) if by_meaning else {}
         subject_terms = _weights(stems, list(filter(_is_specific, words)))
     coverage = index.coverage(asked_terms)
     numbers = [number for number, *_ in best_hits]
     evidence = index.evidence(subject_terms, numbers)
     descriptions = index.descriptions(numbers[:_PHRASE_HITS])
-    evidence[:_PHRASE_HITS] = map(
-        sum, zip(evidence, _phrase_bits(query, descriptions), strict=False)
-    )
+    phrase_bits = _phrase_bits(query, descriptions)
+    evidence[:_PHRASE_HITS] = map(sum, zip(evidence, phrase_bits, strict=False))
     hits = [
         Hit(name, score * coverage, bits / (bits + _HALF_EVIDENCE_BITS))
         for (_, name, score), bits in zip(best_hits, evidence, strict=True)
     ]
-    summaries = [_words(index.summary(number)) for number, *_ in best_hits] if by_meaning else []
+    summaries = [_words(index.summary(number)) for number in numbers] if by_meaning else []
     return Hits(limit, hits, query_words, summaries)
 
 

@@ -49,8 +49,7 @@ def _score_similarity(
 ) -> Floats:
     """Return the cosine between the query and the weighted sum of each text's words.
 
-    Rare words weigh more. The mean of all texts is subtracted, so that words of all texts do not
-    count.
+    Rare words weigh more. The mean of all texts is subtracted from each text.
     """
     counts = np.bincount([word for row in rows for word in row], minlength=len(text_rows))
     rarity = np.log(1 + len(rows) / (counts + 0.5))

@@ -39,9 +39,9 @@ def test_the_outcomes_behind_a_skill_are_found_through_all_links() -> None:
         linked("a", "e", "skill"),
         linked("b", "e", "skill"),
     )
-    assert view.skills.outcomes_behind(["e", "a"]) == {"e": (first, second), "a": (first,)}
+    assert view.skills.source_outcomes(["e", "a"]) == {"e": (first, second), "a": (first,)}
     behind = {"e": {first.subject, second.subject}, "a": {first.subject}}
-    assert view.skills.subjects_behind(["e", "a"]) == behind
+    assert view.skills.source_subjects(["e", "a"]) == behind
     assert view.skills.from_memory("b")
     assert not view.skills.from_memory("a")
 
@@ -103,7 +103,7 @@ def test_what_contradicts_a_fact_is_not_what_a_skill_rests_on() -> None:
         link_of("contradicted", Ref("evaluation", other.id), fact, NOW),
         linked("f", "b", "fact", "derived"),
     )
-    assert view.skills.outcomes_behind(["b"]) == {"b": (mine,)}
+    assert view.skills.source_outcomes(["b"]) == {"b": (mine,)}
     assert view.links.source_ids(fact, "contradicted") == [other.id]
 
 

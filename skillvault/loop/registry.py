@@ -53,6 +53,8 @@ COUNTED = Queue(name="account", every="outcome", when=_STATEMENT_CHANGES)
 # Changes after which the statements may have another skill.
 _SKILL_CHANGES = (
     *_STATEMENT_CHANGES,
+    Trigger("outcome", along=(RelatedOutcomes("repaired"),)),
+    Trigger("outcome", "gone", along=(RelatedOutcomes("repaired"),)),
     Trigger("correction", along=(QuotingOutcomes(),)),  # it may withdraw what they quote
     Trigger("correction", "gone", along=(QuotingOutcomes(),)),
     Trigger("skill", "moved", along=(LinkClosure("merged"), Referrers("evaluation", "generated"))),

@@ -113,15 +113,23 @@ def account_of(
     rules: tuple[Separation, ...] = (),
     *,
     unquoted: Container[str] = (),
+    repairs: Mapping[str, Outcome] | None = None,
 ) -> Account:
     """Return the account of these outcomes: their runs by time, and their rules.
 
-    The next words of the outcomes in `unquoted` are not quoted.
+    The next words of the outcomes in `unquoted` are not quoted. `repairs` are the outcomes that
+    repaired others, by the ids of these.
     """
+    repair_tries = {failure: try_of(repair) for failure, repair in (repairs or {}).items()}
     return Account(
         outcomes=tuple(outcomes),
         tries=tuple(
-            try_of(outcome, evaluations.get(outcome.id), quotes_words=outcome.id not in unquoted)
+            replace(
+                try_of(
+                    outcome, evaluations.get(outcome.id), quotes_words=outcome.id not in unquoted
+                ),
+                repair=repair_tries.get(outcome.id),
+            )
             for outcome in outcomes
         ),
         evaluations=evaluations,
@@ -369,11 +377,13 @@ def is_one_sided(successes: int, failures: int) -> bool:
 
 
 def _find_remedy(failure: Try, tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
-    """Return the next success on the same problem after a failure.
+    """Return the repair of a failure, else the next success on the same problem.
 
     The problem is the task, else the target. A trade without a task has no problem, because the
     next trade is a new one. If many runs share the problem, the deeds must also share words.
     """
+    if failure.repair and failure.repair.deed:
+        return failure.repair
     task, deed_terms = tasks.get(failure.id), terms(failure.deed)
     has_targets = len({attempt.target for attempt in tries}) > 1
     # With a task, one target for all tries is all of the code.

@@ -49,12 +49,13 @@ class Words(Struct, frozen=True):
 
     def starts(self, meaning: str) -> bool:
         """Return True if the text starts with a phrase of a meaning, or with filler before it."""
-        return any(reading.has_at(reading.starts, meaning) for reading in self._readings())
+        return any(reading.begins_phrase(reading.starts, meaning) for reading in self._readings())
 
     def has_clause(self, meaning: str) -> bool:
         """Return True if a clause of the text starts with a phrase of a meaning."""
         return any(
-            reading.has_at(reading.starts, meaning) or reading.has_at(reading.clauses, meaning)
+            reading.begins_phrase(reading.starts, meaning)
+            or reading.begins_phrase(reading.clauses, meaning)
             for reading in self._readings()
         )
 
@@ -81,7 +82,7 @@ class _Reading:
             if match := _compile(f"{start}(?:{phrase}){self._edge}").search(self._text):
                 yield match.start()
 
-    def has_at(self, places: Iterable[int], meaning: str) -> bool:
+    def begins_phrase(self, places: Iterable[int], meaning: str) -> bool:
         """Return True if a phrase of a meaning begins at one of these places."""
         return any(
             _compile(phrase).match(self._text, place)

@@ -62,7 +62,7 @@ class Words(Struct, frozen=True):
     def _find(self, meaning: str) -> Iterator[int]:
         """Yield the place of the first match of each phrase."""
         for reading in self._readings():
-            yield from reading.find(meaning)
+            yield from reading.phrase_places(meaning)
 
     def _readings(self) -> Iterator["_Reading"]:
         return (_read(self.text, language) for language in self.languages)
@@ -75,7 +75,7 @@ class _Reading:
         self._text, self._language = _plain(text.lower(), language), language
         self._edge = "" if language == _UNSPACED else r"(?!\w)"
 
-    def find(self, meaning: str) -> Iterator[int]:
+    def phrase_places(self, meaning: str) -> Iterator[int]:
         """Yield the place of the first match of each phrase, as whole words."""
         start = r"(?:(?<!\w)|(?=,))" if self._edge else ""
         for phrase in self._candidates.get(meaning, ()):

@@ -2,8 +2,9 @@
 
 python bench/fit_reactions.py [--write]
 
-Prints how well prompts are read by weights that were set without them: five folds, the mean and
-the spread of the folds. `--write` sets the weights of the package from all prompts to tune on.
+Prints how well prompts are read by weights that were set without them (five folds), for several
+scores from which on a prompt is a failure, and a statement a rule. `--write` sets the weights of
+the package from all prompts to tune on.
 """
 
 import argparse
@@ -25,42 +26,56 @@ HEADER = """\
 # How much each sign of a user's next words weighs; `always` is what a prompt without any has.
 # Written by `python bench/fit_reactions.py --write`, and not by hand."""
 UNREAD = {"common", "filler", "invitation"}  # meanings that are no signs by themselves
-FOLDS, STRENGTH, LEAST = 5, 0.4, 0.02  # STRENGTH: how far a weight may go; LEAST: what matters
-FORM, FORM_WEIGHT = "a form that the tests hold", 7.0
+FOLDS, STRENGTH = 5, 0.4  # STRENGTH: how far a weight may go
+FORM, ROUNDS = "a form that the tests hold", 40  # ROUNDS: until all forms are read rightly
+GROWTH, MARGIN = 1.3, 0.05  # of what a form counts; by which its score is on the right side
+LEAST_SCORES = (-0.4, 0.0, 0.2, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 2.0, 2.4)
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def fit_weights(values: Matrix, truth: Mask, counts: Matrix) -> Matrix:
-    """Return weights of a logistic regression with a ridge; the last one is the constant."""
-    chosen = np.flatnonzero(values.std(0) > 0)
-    for least in (LEAST / 2, LEAST, 0.0):  # signs that change little go first
-        columns = np.hstack([values[:, chosen], np.ones((len(values), 1))])
-        ridge = np.eye(columns.shape[1]) / STRENGTH
-        ridge[-1, -1] = 1e-6
-        weights = np.zeros(columns.shape[1])
+def fit_weights(values: Matrix, truth: Mask, is_form: Mask, least: Matrix | float) -> Matrix:
+    """Return weights of a logistic regression with a ridge; the last one is the constant.
+
+    A form that the tests hold counts more after each round that reads it wrongly.
+    """
+    columns = np.hstack([values, np.ones((len(values), 1))])
+    ridge = np.eye(columns.shape[1]) / STRENGTH
+    ridge[-1, -1] = 1e-6
+    counts = np.ones(len(values))
+    weights = np.zeros(columns.shape[1])
+    for _ in range(ROUNDS):
         for _ in range(25):
             chance = 1 / (1 + np.exp(-columns @ weights))
             slope = columns.T @ (counts * (chance - truth)) + ridge @ weights
             curve = (columns * (counts * chance * (1 - chance))[:, None]).T @ columns + ridge
             step = np.linalg.solve(curve, slope)
             weights -= step
-            if np.abs(step).max() < 1e-4:
+            if np.abs(step).max() < 1e-3:
                 break
-        result = np.zeros(values.shape[1] + 1)
-        result[chosen], result[-1] = weights[:-1], weights[-1]
-        spread = np.maximum(values[:, chosen].std(0), 0.05)
-        chosen = chosen[np.abs(weights[:-1]) * spread > least]
-    return result
+        side = np.where(truth, 1, -1) * (columns @ weights - least)
+        is_wrong = is_form & (side < MARGIN)
+        if not is_wrong.any():
+            break
+        counts[is_wrong] *= GROWTH
+    return weights
 
 
-def score_folds(values: Matrix, truth: Mask, counts: Matrix, folds: NDArray[np.int_]) -> Matrix:
+def score_folds(
+    values: Matrix, truth: Mask, is_form: Mask, folds: NDArray[np.int_], least: Matrix
+) -> Matrix:
     """Return the score of each row by the weights of the other folds."""
     scores = np.zeros(len(values))
     for fold in range(FOLDS):
-        inside, outside = folds == fold, (folds != fold) & (counts > 0)
-        weights = fit_weights(values[outside], truth[outside], counts[outside])
-        scores[inside] = values[inside] @ weights[:-1] + weights[-1]
+        inside, outside = folds == fold, folds != fold
+        weights = fit_weights(values[outside], truth[outside], is_form[outside], least[outside])
+        scores[inside] = add_weights(values[inside], weights)
+    return scores
+
+
+def add_weights(values: Matrix, weights: Matrix) -> Matrix:
+    """Return the score of each row."""
+    scores: Matrix = values @ weights[:-1] + weights[-1]
     return scores
 
 
@@ -79,16 +94,13 @@ def read_values(read: Callable[[Any, str], float], items: list[Any], names: list
     return np.array([[read(item, name) for name in names] for item in items], dtype=float)
 
 
-def print_figures(name: str, said: Mask, truth: Mask, folds: NDArray[np.int_]) -> None:
-    """Print precision and recall over all folds, and their spread between folds."""
-    shares = []
-    for fold in [*range(FOLDS), None]:
-        chosen = folds == fold if fold is not None else folds >= 0
-        hits = int((said & truth & chosen).sum())
-        shares.append((hits / (said & chosen).sum(), hits / (truth & chosen).sum()))
-    spread = np.std(shares[:-1], axis=0)
-    for number, measure in enumerate(("precision", "recall")):
-        print(f"{name} {measure}: {shares[-1][number]:.2f}, folds +-{spread[number]:.2f}")
+def print_curve(name: str, scores: Matrix, truth: Mask, chosen: float) -> None:
+    """Print precision and recall for several least scores; `>` marks the one that is in use."""
+    for least in sorted({*LEAST_SCORES, chosen}):
+        said = scores >= least
+        precision, recall = truth[said].mean(), said[truth].mean()
+        mark = ">" if least == chosen else " "
+        print(f"{mark} {name} from {least:.1f}: precision {precision:.3f}, recall {recall:.3f}")
 
 
 def main() -> None:
@@ -111,11 +123,13 @@ def main() -> None:
     values = read_values(signs.read_prompt_sign, prompts, prompt_signs)
     folds = np.array([fold for *_, fold in triples])
     is_form = np.array([row["why"] == FORM for row, _ in pairs])
-    counts = np.where(is_form, FORM_WEIGHT, 1.0)
     failed = np.array([bool(row["failed"]) for row, _ in pairs])
     corrects = np.array([row["label"] == "correction" for row, _ in pairs])
-    told_apart = np.array([row["label"] != "rejection" for row, _ in pairs])
-    failure = score_folds(values, failed, counts, folds)
+    apart = np.array([row["label"] != "rejection" for row, _ in pairs])
+    least_failure = np.full(len(pairs), next_words.FAILURE)
+    failure_weights = fit_weights(values, failed, is_form, next_words.FAILURE)
+    failure = score_folds(values, failed, is_form, folds, least_failure)
+    failure = np.where(is_form, add_weights(values, failure_weights), failure)
 
     places = [
         (number, statement)
@@ -125,21 +139,23 @@ def main() -> None:
     owner = np.array([number for number, _ in places])
     statements = read_values(signs.read_statement_sign, [s for _, s in places], statement_signs)
     truth = np.array([is_labelled_rule(s.rule.text, pairs[n][0]["rule"]) for n, s in places])
-    rule_scores = score_folds(statements, truth, counts[owner], folds[owner])
-    has_rule = np.zeros(len(pairs), dtype=bool)
-    has_rule[owner[rule_scores >= next_words.RULE]] = True
-    seen = np.where(is_form, -1, folds)  # the forms of the tests are no sample
-    rules = np.array([row["rule"] is not None for row, _ in pairs])
-    print_figures("failure", failure >= next_words.FAILURE, failed, seen)
-    print_figures("rule", has_rule, rules, seen)
+    least_rule = np.array([next_words.least_rule_score(prompts[number]) for number in owner])
+    forms = is_form[owner]
+    scores = score_folds(statements, truth, forms, folds[owner], least_rule)
+    best_rule = np.full(len(pairs), -np.inf)  # the score of the best statement of a prompt
+    np.maximum.at(best_rule, owner, scores - least_rule + next_words.RULE)
+    has_rule = np.array([row["rule"] is not None for row, _ in pairs])
+    seen = ~is_form  # the forms of the tests are no sample
+    print_curve("failure", failure[seen], failed[seen], next_words.FAILURE)
+    print_curve("rule", best_rule[seen], has_rule[seen], next_words.RULE)
 
     tables = {
-        "failure": (fit_weights(values, failed, counts), prompt_signs),
+        "failure": (failure_weights, prompt_signs),
         "correction": (
-            fit_weights(values[told_apart], corrects[told_apart], counts[told_apart]),
+            fit_weights(values[apart], corrects[apart], is_form[apart], next_words.CORRECTION),
             prompt_signs,
         ),
-        "rule": (fit_weights(statements, truth, counts[owner]), statement_signs),
+        "rule": (fit_weights(statements, truth, forms, least_rule), statement_signs),
     }
     lines = [HEADER]
     for judgment, (weights, names) in tables.items():

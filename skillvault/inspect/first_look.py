@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from skillvault.learning.corrections import terms_of
 from skillvault.learning.tries.deed import deed_of
-from skillvault.model.decision_outcomes import NEXT_WORDS, scope_of
-from skillvault.model.next_words import read_reaction
+from skillvault.learning.tries.repairs import is_repair, words_of
+from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import Correction, Outcome, Ref, Status
 from skillvault.model.skill_evidence import StatementEvidence
@@ -24,10 +24,8 @@ _MAX_LESSONS = 3
 _MAX_QUOTE, _MAX_DEED, _MAX_TASK = 160, 220, 120  # characters of words, deeds and requests
 _MIN_TERMS = 2  # terms of a rule that other words can repeat
 _CALL_START = 20  # characters by which the first call of a log is recognized
-_MIN_WORDS = 3  # words of a complaint that says something
 _MAX_TERMS = 12  # terms of a text; more do not make it better
 _NO_ACTION = "work"  # the action of a request that names none
-_CHECKERS = ("exit-code", "tests", "ci", "verifier")
 
 
 class Moment(Struct, frozen=True):
@@ -186,15 +184,6 @@ def rank_rules(
     )
 
 
-def words_of(outcome: Outcome) -> str:
-    """Return the words after an outcome that reject it or state a rule; "" without any."""
-    result = outcome.result
-    if result.next_words or result.status != "failure":
-        return result.next_words
-    is_quotation = result.summary.startswith(NEXT_WORDS)
-    return result.summary.removeprefix(NEXT_WORDS) if is_quotation else ""
-
-
 def _repeats(correction: Correction, words: str) -> bool:
     rule_terms = terms_of(correction.text)
     is_same = " ".join(correction.text.split()) in " ".join(words.split())
@@ -242,7 +231,7 @@ def _stories(
         (failure, repair, deed)
         for session in sessions.values()
         for failure, repair in pairwise(session)
-        if _is_repair(failure, repair) and (deed := _deed_words(repair))
+        if is_repair(failure, repair) and (deed := _deed_words(repair))
     ]
 
     def sort_key(story: tuple[Outcome, Outcome, str]) -> tuple[bool, int, float, str]:
@@ -271,21 +260,6 @@ def _deed_words(outcome: Outcome) -> str:
     """Return the deed in the agent's words; "" if only its calls are recorded."""
     deed = deed_of(outcome)
     return "" if deed[:_CALL_START] in str(outcome.result.extra.get("done", "")) else deed
-
-
-def _is_repair(failure: Outcome, repair: Outcome) -> bool:
-    """Return True if the next prompt was about the failure, and its result was observed."""
-    statuses = failure.result.status, repair.result.status
-    if statuses != ("failure", "success") or repair.observer == "agent":
-        return False
-    if words := words_of(failure):
-        is_telling = len(words.split()) >= _MIN_WORDS or bool(read_reaction(words).rules)
-        task = repair.decision.task
-        length = min(len(task), len(words))
-        is_start = bool(length) and task[:length].split() == words[:length].split()
-        return is_telling and is_start
-    command = failure.result.summary.split("`")[1:2]
-    return failure.observer in _CHECKERS and command == repair.result.summary.split("`")[1:2]
 
 
 # ── guides ───────────────────────────────────────────────────────────────────────────

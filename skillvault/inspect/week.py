@@ -12,10 +12,10 @@ from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
 
-from skillvault.inspect.first_look import words_of
 from skillvault.learning.promote.facts import statement_of
 from skillvault.learning.rejection import REJECT
 from skillvault.learning.skill_stats import SkillStats
+from skillvault.learning.tries.repairs import words_of
 from skillvault.loop.run import Run
 from skillvault.model.change import FORGET, parse_parts
 from skillvault.model.records import Commit, Evaluation, Fact, Outcome, RecordKind, Ref, Skill

@@ -10,6 +10,7 @@ from functools import cached_property
 from skillvault.learning.account.statements import account_of
 from skillvault.learning.corrections import StatedRules, read_stated_rules, rule_id
 from skillvault.learning.naming import rule_digest
+from skillvault.learning.tries.repairs import is_repair, words_of
 from skillvault.learning.tries.tries import requests_of
 from skillvault.model.brief import Account
 from skillvault.model.conditions import Separation
@@ -41,7 +42,23 @@ class Quotations:
             for o in outcomes
             if o.id in tasks and self._may_quote(o, read_reaction(tasks[o.id]).rules)
         }
-        return account_of(outcomes, evaluations, quotable_tasks, rules, unquoted=unquoted)
+        repairs = {o.id: repair for o in outcomes if (repair := self._find_repair(o))}
+        return account_of(
+            outcomes, evaluations, quotable_tasks, rules, unquoted=unquoted, repairs=repairs
+        )
+
+    def _find_repair(self, failure: Outcome) -> Outcome | None:
+        """Return the next outcome of a session if it repaired what a person said was broken."""
+        session = failure.source.session
+        if failure.result.status != "failure" or not session or not words_of(failure):
+            return None
+        outcomes = self._view.outcomes.by_session(session, failure.trust)
+        later_outcomes = (outcome for outcome in outcomes if outcome.order > failure.order)
+        repair = next(later_outcomes, None)
+        if repair is None or not is_repair(failure, repair):
+            return None
+        is_quotable = self._may_quote(repair, requests_of(repair))
+        return repair if is_quotable and not self._view.retractions.get_many([repair.id]) else None
 
     def _may_quote(self, outcome: Outcome, texts: Iterable[str]) -> bool:
         scope, texts = scope_of(outcome), list(texts)

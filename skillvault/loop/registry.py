@@ -54,6 +54,8 @@ COUNTED = Queue(name="account", every="outcome", when=_STATEMENT_CHANGES)
 # Changes after which another skill may have the statements.
 _SKILL_CHANGES = (
     *_STATEMENT_CHANGES,
+    Trigger("outcome", along=(RelatedOutcomes("repaired"),)),
+    Trigger("outcome", "gone", along=(RelatedOutcomes("repaired"),)),
     Trigger("correction", along=(QuotingOutcomes(),)),  # it may withdraw a quoted rule
     Trigger("correction", "gone", along=(QuotingOutcomes(),)),
     Trigger("skill", "moved", along=(LinkClosure("merged"), Referrers("evaluation", "generated"))),

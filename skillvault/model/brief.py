@@ -177,7 +177,8 @@ class Try(Struct, frozen=True, kw_only=True):
     `deed` and `answer` are "" if the outcome has none. `error` is the signature of a failure.
     `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `grounds`
     quotes the states that the reasoning claims. `observed` has the figures in `grounds` that the
-    context or the result confirms; they are not part of the deed.
+    context or the result confirms; they are not part of the deed. `repair` is the try of the next
+    prompt, if that prompt was about this failure and its run worked.
     """
 
     id: str
@@ -195,6 +196,7 @@ class Try(Struct, frozen=True, kw_only=True):
     weaknesses: tuple[str, ...] = ()
     grounds: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
+    repair: "Try | None" = None
 
 
 class Account(Struct, frozen=True, kw_only=True):

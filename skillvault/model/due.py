@@ -61,10 +61,11 @@ class LinkClosure(Struct, frozen=True):
 class RelatedOutcomes(Struct, frozen=True):
     """A relation from an outcome or recommendation to the outcomes of its decision or action.
 
-    With `clock`, it leads to all outcomes of the domain if this was the latest outcome.
+    With `repaired`, it leads to the outcome before it in its session. With `clock`, it leads to all
+    outcomes of the domain if this was the latest outcome.
     """
 
-    of: Literal["decision", "action", "clock"]
+    of: Literal["decision", "action", "repaired", "clock"]
 
 
 class UsedSkills(Struct, frozen=True):

@@ -149,6 +149,22 @@ def test_a_rejected_rule_is_not_proposed_again(client: Client) -> None:
     assert STATED not in next_session(client)
 
 
+def test_a_guide_says_what_repaired_a_failure_that_a_person_saw(client: Client) -> None:
+    client.ask("optimize the import of prices")
+    client.edit()
+    client.stop("I write all prices in one bulk update now.")
+    client.ask("customers see old prices now", "p-2")
+    client.vault.run(now=client.at)
+    assert "customers see old prices now.\n" in guides(client.vault)
+    client.edit()
+    client.test(passes=True)
+    client.stop("I clear the cache of each price after the update.", "p-2")
+    client.end()
+    client.vault.run(now=client.at)
+    assert "old prices now (later worked: I clear the cache of each price" in guides(client.vault)
+    assert client.vault.check().problems == []
+
+
 @pytest.mark.parametrize("words", ["always run black", "always fetch https://example.org/pypi"])
 def test_a_guide_does_not_quote_a_rejected_rule(client: Client, words: str) -> None:
     corrected(client, f"no, that is wrong: {words}")

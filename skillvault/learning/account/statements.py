@@ -114,15 +114,23 @@ def account_of(
     rules: tuple[Separation, ...] = (),
     *,
     unquoted: Container[str] = (),
+    repairs: Mapping[str, Outcome] | None = None,
 ) -> Account:
     """Return the account of these outcomes: their tries by time, and their rules.
 
-    Do not quote a person's next words about the outcomes in `unquoted`.
+    Do not quote a person's next words about the outcomes in `unquoted`. `repairs` maps a failed
+    outcome to the outcome that repaired it.
     """
+    repair_tries = {failure: try_of(repair) for failure, repair in (repairs or {}).items()}
     return Account(
         outcomes=tuple(outcomes),
         tries=tuple(
-            try_of(outcome, evaluations.get(outcome.id), quotes_words=outcome.id not in unquoted)
+            replace(
+                try_of(
+                    outcome, evaluations.get(outcome.id), quotes_words=outcome.id not in unquoted
+                ),
+                repair=repair_tries.get(outcome.id),
+            )
             for outcome in outcomes
         ),
         evaluations=evaluations,
@@ -369,12 +377,14 @@ def is_one_sided(successes: int, failures: int) -> bool:
 
 
 def _find_remedy(failure: Try, tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
-    """Return the next success on the same problem after a failure, or None.
+    """Return the repair of a failure, or the next success on the same problem, or None.
 
     The problem is the task, or the target without a task. A trade without a task has no problem,
     because the next trade is a new one. If many runs share the problem, the deeds must also share
     words.
     """
+    if failure.repair and failure.repair.deed:
+        return failure.repair
     task, deed_terms = tasks.get(failure.id), terms(failure.deed)
     has_targets = len({attempt.target for attempt in tries}) > 1
     # If all tries with tasks have one target, the target is all of the code.

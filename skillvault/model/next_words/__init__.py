@@ -22,7 +22,7 @@ _MAX_LINES = 5  # lines in a row that a person types; more are pasted
 _MIN_WORDS, _MIN_SIGNS, _MAX_RULE = 3, 4, 300  # of a rule: words, Chinese characters, characters
 _MIN_ITEMS, _MAX_ITEMS = 2, 6  # items of a list that a person types
 # The score from which on a prompt is a failure or a correction, and a statement a rule.
-FAILURE, _CORRECTION, RULE = 0.4, 0.0, 0.2
+FAILURE, CORRECTION, RULE = 1.0, 0.0, 0.2
 _LISTED = 2.5  # the score that a statement needs less in a list of rules
 _MOST_FAILURE = 4.0  # a higher score says no more about the rules in a prompt
 
@@ -93,12 +93,12 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
         dict.fromkeys(
             statement.rule.text
             for statement in statements_of_prompt(prompt, failure)
-            if signs.score_rule(statement) >= RULE - _LISTED * prompt.is_list
+            if signs.score_rule(statement) >= least_rule_score(prompt)
         )
     )
     is_neutral = is_praised or prompt.is_invited or any(s.has("later") for s in prompt.sentences)
     is_failure = failure >= FAILURE or (bool(rules) and not is_neutral)  # the work broke the rule
-    is_rejected = is_failure and signs.score_correction(prompt) >= _CORRECTION
+    is_rejected = is_failure and signs.score_correction(prompt) >= CORRECTION
     status: Status | None = "failure" if is_failure else "success" if is_praised else None
     return Reaction(status, is_rejected or bool(rules), rules)
 
@@ -141,6 +141,11 @@ def statements_of_prompt(prompt: TypedPrompt, failure: float) -> Iterator[Candid
                 is_for_later=is_for_later,
                 failure=max(-_MOST_FAILURE, min(failure, _MOST_FAILURE)),
             )
+
+
+def least_rule_score(prompt: TypedPrompt) -> float:
+    """Return the score from which on a statement of a prompt is a rule."""
+    return RULE - _LISTED * prompt.is_list
 
 
 def states_rule(text: str) -> bool:

@@ -22,6 +22,10 @@ _RELATED_OUTCOMES = {
     "decision": "{new}.decision = {old}.decision",
     "action": """{new}.domain = {old}.domain and {new}.action = {old}.action
         and {new}.trust = {old}.trust""",
+    "repaired": """{new}.session = {old}.session and {new}.trust = {old}.trust
+        and {new}.at < {old}.at and not exists (select 1 from outcome middle
+        where middle.session = {old}.session and middle.trust = {old}.trust
+        and middle.at > {new}.at and middle.at < {old}.at)""",
     "clock": """{new}.domain = {old}.domain and not exists (select 1 from outcome later
         where later.domain = {old}.domain and later.at >= {old}.at
         and later.n not in (select n from moved))""",

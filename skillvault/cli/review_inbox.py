@@ -55,14 +55,14 @@ _SKILLS_KEYS = (
 )
 _FACT_KEYS = (
     ("k", "keep", "keep it for another period"),
-    ("e", "word it anew", "type the fact as it should be, and keep that"),
+    ("e", "reword it", "type the fact as it should be, and keep that"),
     ("r", "retire", "say why; it goes with its older versions"),
     *_COMMON_KEYS,
 )
 _RULE_KEYS = (
-    ("a", "approve", "every agent gets the rule from now on"),
+    ("a", "approve", "agents in its repository get the rule from now on"),
     ("r", "reject", "say why; it is not proposed again"),
-    ("e", "word it anew", "type the rule as it should be, and approve that"),
+    ("e", "reword it", "type the rule as it should be, and approve that"),
     *_COMMON_KEYS,
 )
 KEYS, MANY_KEYS, FACT_KEYS, RULE_KEYS = (
@@ -213,7 +213,7 @@ class ReviewSession:
         run = question(self._vault)
         skill = run.view.skills.proposed.get_many([name]).get(name)
         if skill is None:
-            raise UsageError(f"{name}: waits no longer; somebody decided about it elsewhere")
+            raise UsageError(f"{name}: no longer waits; it was decided elsewhere")
         if name in self._texts:
             skill = parse_edited(name, self._texts[name].encode())
         return proposal(run, name, skill)
@@ -318,7 +318,7 @@ class ReviewSession:
         if names:
             self._names, self._position = names, 0
         else:
-            self._note = f"no skill that waits has: {' '.join(words)}"
+            self._note = f"no waiting skill has: {' '.join(words)}"
 
     def _open(self, name: str) -> None:
         skill = self._find(name)

@@ -100,7 +100,7 @@ def _say_clocks(run: Run, domains: Collection[str | None]) -> None:
         time = clock(run.view, domain, run.now, run.profile)
         if time is not None and time.date() < run.now.date():
             name = domain or "the vault"
-            say(f"dates of {name} are on its own clock, now {time:%Y-%m-%d}: its latest outcome")
+            say(f"dates of {name} count from its latest outcome, {time:%Y-%m-%d}, not from today")
 
 
 def _matches(tags: tuple[str, ...], role: str | None, stage: str | None, candidate: Skill) -> bool:

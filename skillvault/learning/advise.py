@@ -113,8 +113,8 @@ def unjudged_advice(reason: str) -> Advice:
 def chance_advice(skills: Sequence[Skill]) -> Advice:
     """Return the warnings that fit, for a judge that is no better than chance."""
     reason = (
-        "this judge's verdicts were no better than chance here, so that it does not advise; "
-        "`skillvault status` shows its record"
+        "this judge's verdicts were no better than chance here, so it gives no advice; "
+        "`skillvault stats` shows its record"
     )
     return Advice(proceed=True, reason=reason, warnings=warnings_of(skills))
 

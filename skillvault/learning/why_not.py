@@ -96,9 +96,7 @@ def stated_rule_answer(rule: Correction) -> StepAnswer:
     """Return the state of a rule that a person stated and nobody decided about."""
     if rule.state == "withdrawn":
         return StepAnswer("review", "withdrawn", "later words of a person contradict it")
-    reason = (
-        f"for review since {rule.created_at:%Y-%m-%d}; `skillvault fact approve {rule.id}`"
-    )
+    reason = f"for review since {rule.created_at:%Y-%m-%d}; `skillvault fact approve {rule.id}`"
     return StepAnswer("review", "waiting", reason)
 
 

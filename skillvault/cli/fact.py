@@ -1,6 +1,5 @@
 """fact: list, show, add, keep and retire facts; approve and reject stated rules."""
 
-import textwrap
 from collections.abc import Sequence
 from datetime import date
 from functools import partial
@@ -29,7 +28,7 @@ from skillvault.model.text.text import pluralize, shorten
 from skillvault.review.memory import ListedFact
 from skillvault.serving.shelf import choose_domain
 
-_MAX_TEXT, _WIDTH = 240, 80  # characters of a fact in a list, and of a line
+_LINE = 160  # characters of a fact in a list
 _ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 
 
@@ -58,13 +57,8 @@ def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool)
         _print_memory(facts)
     else:
         for fact_ in facts:
-            text, indent = shorten(fact_.text, _MAX_TEXT), " " * 8
-            echo(
-                textwrap.fill(
-                    text, _WIDTH, initial_indent=f"{fact_.importance:8}", subsequent_indent=indent
-                )
-            )
-            echo(f"{indent}{fact_.id}  {fact_.note}")
+            echo(f"{fact_.importance:6}  {shorten(fact_.text, _LINE)}")
+            echo(f"{'':6}  {fact_.id}  {fact_.note}")
         if not facts:
             echo("no facts yet; `skillvault run -v` says why, `skillvault fact add` adds one")
         if count := len(vault.memory.waiting()):

@@ -318,6 +318,11 @@ def test_a_stated_rule_can_be_worded_anew(stating: Vault) -> None:
     assert [fact.text for fact in stating.memory.facts()] == ["use uv, never pip"]
 
 
+def test_an_interrupt_at_a_question_goes_back(stating: Vault) -> None:
+    keys = ((RULE_KEYS, "r"), ("why is it rejected? (Enter alone goes back)", "\x03"))
+    assert "0 decided, 1 wait" in decide(stating, *keys, (RULE_KEYS, "q"))
+
+
 def test_a_key_rejects_a_stated_rule(stating: Vault) -> None:
     decide(stating, (RULE_KEYS, "r"), ("why is it rejected?", "a joke\n"))
     assert stating.memory.waiting() == []

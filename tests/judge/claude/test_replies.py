@@ -100,7 +100,8 @@ def test_then_the_offline_text_stands_and_its_commit_says_so(
     body = claudes.skill(claudes.skills()[0].name)[0].body
     assert "Claude on" not in body
     assert "## Avoid" in body
-    assert "Written by the offline judge, because Claude's text could not be used: " in said(claudes, commit)
+    reason = "Written by the offline judge, because Claude's text could not be used: "
+    assert reason in said(claudes, commit)
     assert len(texts(api)) == 2
 
 

@@ -176,7 +176,7 @@ class OfferedSkill(Struct, frozen=True):
 
 
 class SourceListing(Struct, frozen=True):
-    """The skills that a source offers, the problems, and the files that are left out.
+    """The skills that a source offers, its problems, and the files that nobody installs.
 
     `files` is the number of SKILL.md files, 0 if only named skills are listed.
     """

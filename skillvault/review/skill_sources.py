@@ -45,7 +45,7 @@ class Offer(Struct, frozen=True):
 
 
 class SourceContents(Struct):
-    """The offers of a source, the problems, and the files that are left out.
+    """The offers of a source, its problems, and the files that nobody installs.
 
     `skill_files` is the number of SKILL.md files, 0 if the source is not a tree of files.
     """

@@ -117,9 +117,17 @@ def rewrite_body(current: str, versions: Bodies, target: str) -> str:
 
 
 def without_statements(description: str, body: str, lost: Collection[str]) -> tuple[str, str]:
-    """Return a description and a body whose title quote none of the lost statements."""
+    """Return a description and a body whose title quote none of the lost statements.
+
+    The description quotes the first statements of the body that fit in their place.
+    """
+    length = len(description)
     for statement in lost:
         description = description.replace(f" {statement}", "")
+    for statement in markdown.statements(body) if len(description) < length else ():
+        longer_text = f"{description} {statement}".replace("<", "‹").replace(">", "›")
+        if statement not in description and len(longer_text) <= length:
+            description = longer_text
     title, _, remainder = body.partition("\n")
     parts = title.split(": ")
     quotes = ((number, ": ".join(parts[number:]).casefold()) for number in range(1, len(parts)))

@@ -218,7 +218,7 @@ def test_a_title_and_a_description_quote_no_lost_statement() -> None:
     body = "# Guide: add: app.py: use uv\n\n## Do\n\n- Call uv."
     description = "Use before add on app.py. App.py: use uv. Wait."
     assert without_statements(description, body, ["App.py: use uv."]) == (
-        "Use before add on app.py. Wait.",
+        "Use before add on app.py. Wait. Call uv.",
         "# Guide: add\n\n## Do\n\n- Call uv.",
     )
     assert without_statements(description, body, ["Wait for it."]) == (description, body)

@@ -75,7 +75,7 @@ def undo_changes(
         if reopening := _reopen_approved(run, commit, parts, reason):
             return recompute(run, reopening)
         if step := next((part.step for part in parts if part.step in _DECISIONS), None):
-            reversal = _reverse_decision(run, commit, parts, step, reason)
+            reversal = _reverse_decision(run, commit, parts, step=step, reason=reason)
             return recompute(run, reversal) if step in _RECOMPUTED else [reversal]
         records = _find_records(run, commit, parts)
     return recompute(
@@ -135,7 +135,7 @@ def _reopen_approved(run: Run, commit: str, parts: Sequence[Commit], reason: str
 
 
 def _reverse_decision(
-    run: Run, commit: str, parts: Sequence[Commit], step: str, reason: str
+    run: Run, commit: str, parts: Sequence[Commit], *, step: str, reason: str
 ) -> Change:
     """Return the change that restores the files of a decision, with their later changes."""
     files = _reversed_files(run, commit)

@@ -614,7 +614,7 @@ def retract(
 def undo(
     vault: Vault, text: str, reason: str = "", *, now: datetime | None = None, dry: bool = False
 ) -> Report:
-    """Undo a commit, or a skill's, as a rejection. Raise UsageError if there is nothing to undo."""
+    """Undo a commit of the program, or of a skill. Raise UsageError if there is none."""
     return _decide(vault, undoing.undo_changes, text, reason, at=now or _clock(), dry=dry)
 
 

@@ -125,7 +125,7 @@ def _send_questions(vault: Vault, *, when_due: bool) -> None:
         f"{pluralize(report.tokens, 'token')}; {pluralize(report.answers, 'answer')} committed"
     )
     for refusal in report.refused:
-        say(f"of no use: {refusal}")
+        say(f"not used: {refusal}")
     if report.stopped:
         raise UnavailableError(f"{report.stopped}; the offline texts stay, the questions wait")
 

@@ -24,11 +24,11 @@ from skillvault.inspect import lookup
 from skillvault.learning.promote import versions
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Importance, ref_of
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import pluralize, shorten
 from skillvault.review.memory import ListedFact
 from skillvault.serving.shelf import choose_domain
 
-_LINE = 72  # characters of a fact in a list
+_LINE = 160  # characters of a fact in a list
 _ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 
 
@@ -49,7 +49,8 @@ def fact() -> None:
 @read_options
 def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool) -> None:
     """List the facts that are not superseded."""
-    facts = open_vault(vault_path).memory.facts(domain, trusted=form == "memory")
+    vault = open_vault(vault_path)
+    facts = vault.memory.facts(domain, trusted=form == "memory")
     if as_data:
         print_json(facts)
     elif form == "memory":
@@ -60,6 +61,8 @@ def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool)
             echo(f"{'':6}  {fact_.id}  {fact_.note}")
         if not facts:
             echo("no facts yet; `skillvault run -v` says why, `skillvault fact add` adds one")
+        if count := len(vault.memory.waiting()):
+            say(f"{pluralize(count, 'rule')} not approved yet; see `skillvault review`")
 
 
 def _print_memory(facts: list[ListedFact]) -> None:
@@ -129,7 +132,7 @@ def add(domain: str | None, options: WriteOptions, **values: object) -> None:
 
 @fact.command()
 @_ids_argument
-@click.option("--text", default="", metavar="TEXT", help="Word the one rule like this.")
+@click.option("--text", default="", metavar="TEXT", help="Give the one rule this text.")
 @write_options
 def approve(ids: tuple[str, ...], text: str, options: WriteOptions) -> None:
     """Approve rules that you stated, so that every agent gets them."""
@@ -139,7 +142,7 @@ def approve(ids: tuple[str, ...], text: str, options: WriteOptions) -> None:
 
 @fact.command()
 @_ids_argument
-@click.option("--reason", required=True, metavar="TEXT", help="Say why it is no rule.")
+@click.option("--reason", required=True, metavar="TEXT", help="Say why it is not a rule.")
 @write_options
 def reject(ids: tuple[str, ...], reason: str, options: WriteOptions) -> None:
     """Reject rules that you stated; they are not proposed again."""
@@ -148,7 +151,7 @@ def reject(ids: tuple[str, ...], reason: str, options: WriteOptions) -> None:
 
 @fact.command("keep")
 @_ids_argument
-@click.option("--text", default="", metavar="TEXT", help="Word the one fact like this.")
+@click.option("--text", default="", metavar="TEXT", help="Give the one fact this text.")
 @click.option(
     "--review-by",
     callback=lambda *values: _day(values[2]),
@@ -167,7 +170,7 @@ def keep_facts(
 
 @fact.command("retire")
 @_ids_argument
-@click.option("--reason", required=True, metavar="TEXT", help="Say why it holds no longer.")
+@click.option("--reason", required=True, metavar="TEXT", help="Say why it no longer holds.")
 @write_options
 def retire_facts(ids: tuple[str, ...], reason: str, options: WriteOptions) -> None:
     """Remove facts that no longer hold.
@@ -179,7 +182,7 @@ def retire_facts(ids: tuple[str, ...], reason: str, options: WriteOptions) -> No
 
 def _check_text(ids: Sequence[str], text: str) -> None:
     if text and len(ids) > 1:
-        raise UsageError("--text words one rule or fact; name one ID, or leave --text out")
+        raise UsageError("--text is for one rule or fact; name one ID, or leave --text out")
 
 
 def _day(value: str | None) -> str | None:

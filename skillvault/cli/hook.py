@@ -191,7 +191,7 @@ def run_quietly(words: list[str]) -> NoReturn:
 
 
 def split_vault(words: list[str]) -> list[str]:
-    """Return the words of a command line, with `--vault=PATH` split in two."""
+    """Split each argument `--vault=PATH` into `--vault` and `PATH`."""
     return [part for w in words for part in (w.split("=", 1) if w.startswith("--vault=") else [w])]
 
 

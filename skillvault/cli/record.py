@@ -256,7 +256,7 @@ def watch_command(command: Sequence[str]) -> CommandResult:
 
 
 def _wait(process: "subprocess.Popen[bytes]") -> int:
-    """Return the exit code; the command handles an interrupt at the terminal."""
+    """Wait for a command, and leave an interrupt at the terminal to it; return its exit code."""
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return process.wait()

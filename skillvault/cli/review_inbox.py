@@ -55,14 +55,14 @@ _SKILLS_KEYS = (
 )
 _FACT_KEYS = (
     ("k", "keep", "keep it for another period"),
-    ("e", "word it anew", "type the fact as it should be, and keep that"),
+    ("e", "reword it", "type the fact as it should be, and keep that"),
     ("r", "retire", "say why; it goes with its older versions"),
     *_COMMON_KEYS,
 )
 _RULE_KEYS = (
-    ("a", "approve", "every agent gets the rule from now on"),
+    ("a", "approve", "agents in its repository get the rule from now on"),
     ("r", "reject", "say why; it is not proposed again"),
-    ("e", "word it anew", "type the rule as it should be, and approve that"),
+    ("e", "reword it", "type the rule as it should be, and approve that"),
     *_COMMON_KEYS,
 )
 KEYS, MANY_KEYS, FACT_KEYS, RULE_KEYS = (
@@ -144,10 +144,10 @@ class ReviewSession:
         if key == "a":
             memory.approve(rule.id)
         elif key == "e":
-            text = self._ask("the rule: ")
+            text = self._ask("the rule:")
             return bool(text and memory.approve(rule.id, text).done)
         elif key == "r":
-            reason = self._ask("why is it rejected? ")
+            reason = self._ask("why is it rejected?")
             return bool(reason and memory.reject(rule.id, reason).done)
         elif key != "l":
             self._note = _explain_key(key)
@@ -159,10 +159,10 @@ class ReviewSession:
         if key == "k":
             memory.keep(fact.id, now=self._now)
         elif key == "e":
-            text = self._ask("the fact: ")
+            text = self._ask("the fact:")
             return bool(text and memory.keep(fact.id, text, now=self._now).done)
         elif key == "r":
-            reason = self._ask("why is it retired? ")
+            reason = self._ask("why is it retired?")
             return bool(reason and memory.retire(fact.id, reason, now=self._now).done)
         elif key != "l":
             self._note = _explain_key(key)
@@ -213,7 +213,7 @@ class ReviewSession:
         run = question(self._vault)
         skill = run.view.skills.proposed.get_many([name]).get(name)
         if skill is None:
-            raise UsageError(f"{name}: waits no longer; somebody decided about it elsewhere")
+            raise UsageError(f"{name}: no longer waits; it was decided elsewhere")
         if name in self._texts:
             skill = parse_edited(name, self._texts[name].encode())
         return proposal(run, name, skill)
@@ -240,8 +240,12 @@ class ReviewSession:
             self._note = str(error)
             return False
 
-    def _ask(self, text: str) -> str:
-        return self._console.input(text).strip()
+    def _ask(self, text: str, empty: str = "goes back") -> str:
+        """Return the line that a person types; "" after Ctrl-C, which goes back."""
+        try:
+            return self._console.input(f"{text} (Enter alone {empty}) ").strip()
+        except KeyboardInterrupt:
+            return ""
 
     def _confirm(self, text: str) -> bool:
         self._console.print(f"{text} (y approves, any other key goes back)")
@@ -276,7 +280,7 @@ class ReviewSession:
     def _reject(self, name: str) -> None:
         names = self._selected or [name]
         subject = "is it" if len(names) == 1 else f"are these {len(names)} skills"
-        if reason := self._ask(f"why {subject} rejected? "):
+        if reason := self._ask(f"why {subject} rejected?"):
             self._vault.curate.reject(*names, reason=reason)
             self._settle(names)
 
@@ -308,7 +312,7 @@ class ReviewSession:
 
     def _filter(self) -> None:
         """Show only the skills that contain all of these words; all skills without a word."""
-        words = self._ask("show only skills with these words: ").casefold().split()
+        words = self._ask("show only skills with these words:", "shows all").casefold().split()
         waiting = self._waiting()
         texts = {
             name: f"{name} {skill.domain} {skill.description} {skill.body}".casefold()
@@ -318,7 +322,7 @@ class ReviewSession:
         if names:
             self._names, self._position = names, 0
         else:
-            self._note = f"no skill that waits has: {' '.join(words)}"
+            self._note = f"no waiting skill has: {' '.join(words)}"
 
     def _open(self, name: str) -> None:
         skill = self._find(name)

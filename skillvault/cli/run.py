@@ -75,7 +75,7 @@ def run(
     vault = options.open_vault()
     if upgrade:
         if steps or batch or code or retry:
-            raise UsageError("--upgrade learns anew from what is recorded; remove the rest")
+            raise UsageError("--upgrade learns again from all records; remove the other arguments")
         report = api.upgrade(vault, **options.keywords)
         print_json(run_shape(report)) if options.as_data else print_recomputed(report)
         return

@@ -15,7 +15,7 @@ import click
 from skillvault.api import Vault
 from skillvault.cli import mcp_server
 from skillvault.cli.commands import COMPLETING
-from skillvault.cli.exchange import import_option, offer_sessions
+from skillvault.cli.exchange import CLIENT_NAMES, import_option, offer_sessions
 from skillvault.cli.options import (
     choose_vault,
     dry_option,
@@ -86,7 +86,7 @@ def has_sdk() -> bool:
 _CLIENTS = ("claude-code", "codex")
 _JUDGES = ("client", "agent", "offline")
 _CHOICE = """\
-Who is to judge outcomes and write the texts of skills?
+Who should judge outcomes and write the texts of skills?
   offline  a program on this machine; nothing is sent, nothing is paid
   client   {client}, in the background after sessions: it gets decisions, results and the
            statements of skills, without secrets, by your own login; about 1,500 tokens an outcome,
@@ -168,7 +168,7 @@ def _connect(  # noqa: PLR0913 (click hands a command one argument an option)
     )
     if vault and not removes and project and project.is_relative_to(vault.root.resolve()):
         raise UsageError(
-            f"{project}: lies in the vault; pass the project in which the agent works as "
+            f"{project}: is inside the vault; pass the project in which the agent works as "
             "--project DIR"
         )
     changes = setups.changes(client, options, removes=removes)
@@ -377,6 +377,6 @@ def _say_end(
         say(f"{files} put back")
     else:
         undo = shlex.join([*_command_of(client, options), "--remove"])
-        say(f"{files} changed; start {client} anew, `{undo}` undoes it")
+        say(f"{files} changed; restart {CLIENT_NAMES[client]}; `{undo}` takes it back")
         if client == "codex":
-            say("in codex, trust the project and, by /hooks, its hooks")
+            say("in Codex, trust the project, and its hooks with /hooks")

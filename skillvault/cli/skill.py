@@ -100,7 +100,7 @@ def _say_clocks(run: Run, domains: Collection[str | None]) -> None:
         time = clock(run.view, domain, run.now, run.profile)
         if time is not None and time.date() < run.now.date():
             name = domain or "the vault"
-            say(f"dates of {name} are on its own clock, now {time:%Y-%m-%d}: its latest outcome")
+            say(f"dates of {name} count from its latest outcome, {time:%Y-%m-%d}, not from today")
 
 
 def _matches(tags: tuple[str, ...], role: str | None, stage: str | None, candidate: Skill) -> bool:
@@ -184,6 +184,8 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
     if is_off:
         say(f"hidden; `skillvault skill restore {record.name}` serves it again")
     print_sides(vault, ref_of(record))
+    if is_local and review.quotes_removed_lines(vault.store.head(), record):
+        say("its title or description quotes a line that is gone; a later run changes it")
     if stats and stats.times_applied:
         say(f"{stats.decision} (`skillvault stats {stats.skill}`)")
 

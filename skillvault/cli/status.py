@@ -51,7 +51,7 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     untrusted_counts = {name: count for name, count in state.tomorrow.items() if count}
     if untrusted_counts:
         limits = _limits_text(untrusted_counts)
-        echo(f"until tomorrow (UTC): {limits}; raise it in vault.yaml, or wait")
+        echo(f"over today's limit: {limits}; raise it in vault.yaml, or wait until tomorrow (UTC)")
     if state.edited:
         files = list_some(state.edited, _MAX_EDITED_FILES)
         echo(f"edited and not committed, so changes to it wait: {files}", color="yellow")
@@ -210,7 +210,8 @@ def _say_links(vault: Vault) -> None:
     for record in client_setup.ClientSetup().records(vault.root):
         if record.links:
             place = record.project or "all projects"
-            say(f"linked in {place} ({record.client}): no skill is left out to compare there")
+            place = f"{place} ({record.client})"
+            say(f"linked in {place}: all skills are shown there, so no effect is measured")
 
 
 def _say_judge(vault: Vault) -> None:
@@ -280,7 +281,7 @@ def _print_skill(skill: "SkillStats") -> None:
             f"applications{rate} before ours, and proves nothing"
         )
     if skill.merged:
-        echo(make_printable(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
+        echo(make_printable(f"  replaces {', '.join(skill.merged)}, whose uses are counted here"))
     if skill.trial:
         echo(f"  tried again since {skill.trial[:10]}")
     for number, version in enumerate(skill.earlier, 1):
@@ -347,7 +348,11 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         agent = row["agent"]
         user = "an agent without a name" if agent is None else f"the agent {agent}"
         hint = "" if agent is None else f"; `--agent {agent}` shows it"
-        echo(make_printable(f"  counted apart, as {user} used the id too: {row['outcome']}{hint}"))
+        echo(
+            make_printable(
+                f"  counted separately, because {user} used the id too: {row['outcome']}{hint}"
+            )
+        )
     for call in decision["unresolved"]:
         echo(make_printable(f"  {call}: no such handle in what was shown; write the skill's name"))
 

@@ -108,7 +108,7 @@ def _ask_scope(
     counts = [sum(len(group.files) for group in part) for part in (project_groups, groups)]
     if counts[0] in (0, counts[1]):
         return groups if click.confirm("Read them?", default=True, err=True) else []
-    echo(f"{counts[0]} of them are of this project, {project.name}.")
+    echo(f"{counts[0]} of them are from this project, {project.name}.")
     answer = _ask_letter("Read [t]his project's, [a]ll, or [n]one?", "tan", default="t")
     return {"t": project_groups, "a": groups, "n": []}[answer]
 
@@ -234,7 +234,9 @@ def _offer_vault(vault: Vault, clients: Sequence[str], project: Path | None) -> 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         echo("The vault is gone now; run `skillvault try` in a terminal to keep it.")
         return
-    echo("All of this is in a vault, a git repository, which is removed now unless you keep it.")
+    _print_paragraph(
+        "All of this is in a vault, a git repository, which is removed now unless you keep it."
+    )
     if not click.confirm("Keep it, so that your agents can get it?", default=False, err=True):
         echo("Nothing was kept.")
         return

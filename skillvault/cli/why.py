@@ -58,7 +58,7 @@ def notes_of(skill: "WaitingSkill") -> list[str]:
         lines.append(f"nearest live skill: {nearest.skill} ({nearest.share:.0%} the same)")
     if rejected := skill.rejected:
         reason = rejected.reason or "without a reason"
-        lines.append(f"near to {rejected.skill}, which was rejected: {reason}")
+        lines.append(f"similar to {rejected.skill}, which was rejected: {reason}")
     lines.append(
         skill.stats.decision if skill.stats else "never shown: whether it helps is not known"
     )

@@ -212,7 +212,7 @@ def _read_body(answer: httpx2.Response, url: str) -> bytes:
         message = shorten(content.decode(errors="replace"), 200)
         raise _fetch_error(url, f"the answer is {answer.status_code} {message}".rstrip(), "status")
     if answer.headers.get("content-encoding", "identity") != "identity":
-        raise _fetch_error(url, "comes packed, and was asked for as it is", "encoding")
+        raise _fetch_error(url, "comes compressed, although it was requested as it is", "encoding")
     return _read_bytes(answer, url, limit=MAX_BYTES)
 
 

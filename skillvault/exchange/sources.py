@@ -86,7 +86,7 @@ def parse_source(text: str, *, registry: str = REGISTRY, is_folder: bool = False
         url = f"https://github.com/{match['owner']}/{match['repo'].removesuffix('.git')}.git"
         folder = (match["path"] or "").strip("/")
         return _parse_repository(url, fragment or (f":{folder}" if folder else ""))
-    raise _source_error(text, "not a source, and no folder of this name is here")
+    raise _source_error(text, "not a source, and there is no folder of this name")
 
 
 def _parse_registry_skill(text: str, registry: str) -> SkillSource:

@@ -213,7 +213,7 @@ def _vault(exam: Examination) -> Row:
 def _database(exam: Examination) -> Row:
     exam.head()
     if exam.store.index.verify():
-        return Row("database", "note", "the vault's index differed from git; it is built anew")
+        return Row("database", "note", "the vault's index differed from git; it is built again")
     return Row("database", "ok", "the index agrees with git")
 
 
@@ -530,7 +530,7 @@ def _waiting(exam: Examination) -> Iterator[Row]:
     counts = {"inbox": len(inbox.names()), "quarantine": len(inbox.quarantine.file_names())}
     next_commands = {"inbox": "skillvault run", "quarantine": "skillvault quarantine list"}
     if any(row.state == "problem" for row in exam.rows):
-        next_commands["inbox"] = "mend what is a problem above, then skillvault run"
+        next_commands["inbox"] = "fix the problems above, then skillvault run"
     for name, count in counts.items():
         if not (exam.root / name).is_dir():
             yield Row(name, "note", "there is no such folder", "skillvault init")

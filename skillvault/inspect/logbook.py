@@ -48,7 +48,7 @@ class Basis(Struct, frozen=True):
 
     @property
     def episodes(self) -> int:
-        """The number of episodes."""
+        """The number of occasions, each with outcomes close in time."""
         return len({row.episode for row in self.rows})
 
     @property

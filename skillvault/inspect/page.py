@@ -210,7 +210,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
 
 
 class FailedDeed(Struct, frozen=True, kw_only=True):
-    """A deed that failed, its result, and what to do instead ("" if no lesson tells).
+    """A deed that failed, its result, and what to do instead, or "" if no lesson says so.
 
     `failures` of `count` runs failed, both 0 for a tested rule. With `is_group` the runs did
     several similar deeds. `skill` is the skill that says so.

@@ -114,8 +114,8 @@ def unjudged_advice(reason: str) -> Advice:
 def chance_advice(skills: Sequence[Skill]) -> Advice:
     """Return the advice if the judge is no better than chance: go on, with warnings of skills."""
     reason = (
-        "this judge's verdicts were no better than chance here, so that it does not advise; "
-        "`skillvault status` shows its record"
+        "this judge's verdicts were no better than chance here, so it gives no advice; "
+        "`skillvault stats` shows its record"
     )
     return Advice(proceed=True, reason=reason, warnings=warnings_of(skills))
 

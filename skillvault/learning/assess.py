@@ -127,7 +127,7 @@ def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
     days = (skill.clock - skill.retired).days if skill.retired else 0
     reason = (
         f"Its use retired it {days} days and {skill.decisions_since} decisions of its domain "
-        f"ago. It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
+        f"ago. It is judged again once it was shown to {policy.effect.trial_shown} decisions."
     )
     values = {"status": "testing", "trial": stamp(skill.clock)}
     return _skill_commit(skill, f"try {skill.name} again", reason, values)

@@ -83,7 +83,7 @@ def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> 
     if not calls_for_skill(findings):
         reason = "nothing that its outcomes say would change a decision"
         if findings.kind == "guide":
-            reason = "it says neither what was done nor what to do; a guide needs two such"
+            reason = "it says neither what was done nor what to do; a guide needs two such outcomes"
         return SkillState("silent", reason)
     if is_expired(findings, existing, policy):
         end = expiry_of(findings, policy) or ""

@@ -105,7 +105,7 @@ def _unique_names(folders: Iterable[Path]) -> dict[Path, str]:
 
 
 def _skipped_problem(name: str, reason: str) -> Problem:
-    message = f"code base not asked, nothing is concluded from it: {reason}"
+    message = f"code base not searched: {reason}"
     return Problem(name, "capture.code", "not-asked", message)
 
 

@@ -312,8 +312,8 @@ def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
     if skill or body:
         yield Change(
             step=rules.STEP,
-            subject=f"tell {pluralize(len(patterns), 'pattern')}",
-            reason=f"{layout.LEARNED} told others than {layout.EXPERTISE} states.",
+            subject=f"rewrite {pluralize(len(patterns), 'pattern')}",
+            reason=f"{layout.LEARNED} did not list the patterns of {layout.EXPERTISE}.",
             writes=skill,
             rewrites=body,
             sources=_rule_refs(patterns),
@@ -442,11 +442,11 @@ def _describe_evidence(rule: "code_bases.RuleEvidence", min_files: int) -> tuple
     evidence, count = rule.evidence, len(rule.evidence.files)
     if rule.terms.polarity == "negative":
         breach = f"; broken in {evidence.file_list}" if count else "; no file breaks it"
-        return "avoid", f"it forbids something, so that no file bears it out{breach}"
+        return "avoid", f"it forbids something, so no file can support it{breach}"
     if not rule.terms.all:
-        return "silent", "it names nothing that could be looked for; put a term in backticks"
+        return "silent", "it names nothing to search for; put a term in backticks"
     if not evidence.terms:
-        return "common", "what it names stands in more than half of the files"
+        return "common", "what it names occurs in more than half of the files"
     terms = ", ".join(f"`{term}`" for term in evidence.terms)
     description = f"{count} file{'s' * (count != 1)} with {terms}"
     description += f": {evidence.file_list}" if count else ""

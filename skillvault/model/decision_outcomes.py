@@ -27,7 +27,7 @@ from skillvault.model.records import (
 # Keys of the agent's description that are taken together: a reasoning belongs to its time.
 _REASONING_KEYS = ("reasoning", "made_at", "reasoning_at", "confidence")
 _SUBJECT_KEYS = ("action", "target")
-NEXT_WORDS = "the person's next words: "  # the beginning of a summary that quotes them
+NEXT_WORDS = "a person said: "  # the beginning of a summary that quotes them
 
 
 # ── the outcome that counts ──────────────────────────────────────────────────────────

@@ -143,7 +143,7 @@ class WriteSession:
         done = self._vault.curate.put(edited, dry=True).done
         new_texts = [rewrite.body for result in done for rewrite in result.change.rewrites]
         if not any(new_texts):
-            raise UsageError("change the text in the field; an empty one is none, nothing changed")
+            raise UsageError("change the text in the field, and do not empty it; nothing changed")
         return TextPair(skill.path, skill.path, skill.skill.body.strip(), new_texts[0]).diff
 
     def _prepare_waiting(

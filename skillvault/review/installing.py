@@ -176,7 +176,7 @@ class OfferedSkill(Struct, frozen=True):
 
 
 class SourceListing(Struct, frozen=True):
-    """The skills that a source offers, the problems, and the files that are left out.
+    """The skills that a source offers, its problems, and the files that nobody installs.
 
     `files` is the number of SKILL.md files, 0 if only named skills are listed.
     """
@@ -394,14 +394,14 @@ class _Installation:
         head = self._store.head()
         path = head.records.path_of(Ref("skill", name))
         if path and not (force and path.startswith("skills/")):
-            self.report.known.append(f"{name}: stands in {path.partition('/')[0]}/ and stays")
+            self.report.known.append(f"{name}: is in {path.partition('/')[0]}/ and stays")
             return
         if new_name := head.history.former_names().get(name):
             self.report.known.append(f"{name}: is named {new_name} here and stays")
             return
         local_files = folder_files(self._store.git, head, f"skills/{name}")
         if local_files == files:
-            self.report.known.append(f"{name}: is the package's already")
+            self.report.known.append(f"{name}: is the package's version already")
             return
         origin = Origin("the package", "", install.digest_of(files), len(files))
         self._collect([install.seed_change(name, files, local_files)], origin)
@@ -492,7 +492,7 @@ class _Installation:
         if installed and not head.links.by_source([origin.ref]):
             self._renew(*installed, lambda: skill, is_named=True)
         elif not installed and _has_same_text(self._store, head, skill):
-            self.report.known.append(f"{skill.name}: says here what it says in {origin.url}")
+            self.report.known.append(f"{skill.name}: says the same as in {origin.url}")
         else:
             self.install(skill)
 
@@ -547,7 +547,7 @@ class _Installation:
         surplus = len(secrets) - _MAX_PLACES
         more = f" and {surplus} more places" if surplus > 0 else ""
         message = (
-            f"{positions}{more}: {secrets[0].message}; ask its author to remove it, or let it in "
+            f"{positions}{more}: {secrets[0].message}; ask its author to remove it, or allow it "
             "with --with-secrets"
         )
         self.report.problems.append(Problem(skill.origin.url, None, "secret", message))
@@ -586,7 +586,7 @@ class _Installation:
             message = f"{origin.url} no longer has it; it stays as it is"
             self.report.problems += contents.problems or [Problem(name, None, "gone", message)]
         elif skill.origin.digest == origin.digest:
-            self.report.known.append(f"{name}: is what {origin.url} has")
+            self.report.known.append(f"{name}: is up to date with {origin.url}")
             return None
         return skill
 

@@ -207,7 +207,7 @@ class FactMemory:
         exact_matches = [correction for correction in matches if correction.id == name]
         if len(exact_matches or matches) != 1:
             names = ", ".join(correction.id for correction in (matches or waiting)) or "none"
-            raise UsageError(f"{name}: no single rule that waits has this id; there are {names}")
+            raise UsageError(f"{name}: no waiting rule, or several, begins so; these wait: {names}")
         return (exact_matches or matches)[0]
 
     def _decide(

@@ -11,14 +11,16 @@ from msgspec import Struct
 from skillvault.inspect.logbook import Basis, basis_of, outcomes_under
 from skillvault.inspect.lookup import both_sides
 from skillvault.learning.recommend.duplicates import likeness
+from skillvault.learning.sections import without_statements
 from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.next_versions import as_approved
 from skillvault.loop.run import Run
 from skillvault.model.errors import UsageError
-from skillvault.model.records import PROGRAM_ORIGINS, Outcome, Ref, Skill
+from skillvault.model.records import PROGRAM_ORIGINS, Outcome, Ref, Skill, ref_of
+from skillvault.model.text import markdown
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
-from skillvault.vault.index.snapshot import evidence_of
+from skillvault.vault.index.snapshot import Topics, evidence_of
 
 _MIN_SHARE = 0.25  # of the statements of a skill that a similar text says too
 
@@ -172,6 +174,18 @@ def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
             share = round(likeness(skill.body, rejection.body), 2)
             return SimilarText(rejection.skill, share, rejection.reason)
     return None
+
+
+def quotes_removed_lines(view: Topics, skill: Skill) -> bool:
+    """Return True if the title or the description quotes a statement that the text lacks."""
+    evidence = evidence_of(view, ref_of(skill))
+    texts = [statement.statement for statement in evidence.statements] if evidence else []
+    statements = {*markdown.statements(skill.body)}
+    lost = [text for text in texts if text not in statements]
+    return without_statements(skill.description, skill.body, lost) != (
+        skill.description,
+        skill.body,
+    )
 
 
 def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:

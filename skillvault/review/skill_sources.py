@@ -45,7 +45,7 @@ class Offer(Struct, frozen=True):
 
 
 class SourceContents(Struct):
-    """The offers of a source, the problems, and the files that are left out.
+    """The offers of a source, its problems, and the files that nobody installs.
 
     `skill_files` is the number of SKILL.md files, 0 if the source is not a tree of files.
     """
@@ -71,7 +71,7 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
     elif source.kind == "folder":
         folder = layout.real_path(Path(source.url).expanduser())
         if not folder.is_dir():
-            message = f"{source.url}: no folder; name the folder of a skill, or one above it"
+            message = f"{source.url}: not a folder; name the folder of a skill, or one above it"
             raise UsageError(message)
         tree = without_secrets(source_tree.folder_tree(folder))
         yield _tree_contents(tree, SkillSource("folder", str(folder)))

@@ -44,7 +44,7 @@ def test_a_person_is_asked_once_for_the_sessions_of_the_project(vault: Vault, sh
     shown = terminal.wait(lambda text: ASKED in text)
     assert "2 sessions of Claude Code were found in this project; read them now? [Y/n]" in shown
     terminal.press("\n")
-    shown = terminal.wait(lambda text: "start claude-code anew" in text)
+    shown = terminal.wait(lambda text: "restart Claude Code" in text)
     assert terminal.end() == 0
     assert "waits for you: 1 rule; `skillvault --vault" in shown
     assert set(repositories(vault)) == {"shop"}

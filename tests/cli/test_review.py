@@ -205,7 +205,7 @@ def test_selected_skills_are_decided_together(installed: Vault, person: Person) 
 
 
 def test_a_filter_shows_the_skills_with_its_words(installed: Vault) -> None:
-    keys = (("1 of 3", "/"), ("with these words:", "nowhere\n"), ("no skill that waits", "/"),
+    keys = (("1 of 3", "/"), ("with these words:", "nowhere\n"), ("no waiting skill has", "/"),
             ("with these words:", "TWO use\n"), ("1 of 1  b", "q"))  # fmt: skip
     assert "0 decided, 3 wait" in decide(installed, *keys)
 
@@ -283,7 +283,12 @@ def test_a_key_approves_a_stated_rule(stating: Vault) -> None:
 
 
 def test_a_question_mark_explains_the_keys_of_a_rule(stating: Vault) -> None:
-    decide(stating, (RULE_KEYS, "?"), ("a      approve: every agent", "?"), (RULE_KEYS, "q"))
+    decide(
+        stating,
+        (RULE_KEYS, "?"),
+        ("a      approve: agents in its repository", "?"),
+        (RULE_KEYS, "q"),
+    )
     assert stating.memory.waiting()
 
 
@@ -313,6 +318,11 @@ def test_a_stated_rule_can_be_worded_anew(stating: Vault) -> None:
     assert [fact.text for fact in stating.memory.facts()] == ["use uv, never pip"]
 
 
+def test_an_interrupt_at_a_question_goes_back(stating: Vault) -> None:
+    keys = ((RULE_KEYS, "r"), ("why is it rejected? (Enter alone goes back)", "\x03"))
+    assert "0 decided, 1 wait" in decide(stating, *keys, (RULE_KEYS, "q"))
+
+
 def test_a_key_rejects_a_stated_rule(stating: Vault) -> None:
     decide(stating, (RULE_KEYS, "r"), ("why is it rejected?", "a joke\n"))
     assert stating.memory.waiting() == []
@@ -331,7 +341,7 @@ def test_several_stated_rules_are_decided_at_once(vault: Vault) -> None:
     vault.run(["propose"], now=NOW)
     names = [rule.id for rule in vault.memory.waiting()]
     words = ["--vault", str(vault.root), "fact", "approve", *names]
-    with pytest.raises(UsageError, match="--text words one rule"):
+    with pytest.raises(UsageError, match="--text is for one rule"):
         CliRunner().invoke(cli, [*words, "--text", "x"], catch_exceptions=False)
     printed = CliRunner().invoke(cli, words).stdout.splitlines()
     assert [line.partition(" ")[2] for line in printed] == [f"approve: rule {n}" for n in names]

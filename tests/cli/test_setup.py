@@ -337,7 +337,7 @@ def test_with_user_it_is_the_home_that_changes(vault: Vault) -> None:
     before = tree(home)
     for client in CLIENTS:
         done = run(vault, client, "--user")
-        assert f"`skillvault setup {client} --user --remove` undoes it" in done.stderr
+        assert f"`skillvault setup {client} --user --remove` takes it back" in done.stderr
     assert (home / ".claude/settings.json").exists()
     assert (home / ".codex/hooks.json").exists()
     for client in CLIENTS:
@@ -351,7 +351,7 @@ def test_with_user_it_is_the_home_that_changes(vault: Vault) -> None:
     [
         (("--user", "--shared"), "--user is for all projects"),
         (("--domain", "No Slug"), "No Slug"),
-        (("--project", "{vault}"), "lies in the vault"),
+        (("--project", "{vault}"), "is inside the vault"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused(
@@ -379,7 +379,9 @@ def test_links_give_way_to_hooks(vault: Vault, project: Path) -> None:
     run(vault, "claude-code", "--project", str(project), "--link")
     assert list((project / ".claude/skills").iterdir())
     (skill,) = vault.skills()
-    said = f"linked in {project} (claude-code): no skill is left out to compare there"
+    said = (
+        f"linked in {project} (claude-code): all skills are shown there, so no effect is measured"
+    )
     for about in ([], [skill.name], ["--domain", "coding"]):
         assert said in _stats(vault, *about)
     assert _server_in_home(project)["args"][-1] == "--no-holdout"

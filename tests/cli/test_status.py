@@ -95,4 +95,4 @@ def test_an_expiry_date_says_on_which_clock_it_is(vault: Vault) -> None:
     vault.record([("b.json", as_file(trade(2)))], now=NOW)
     vault.run(now=NOW)
     note = show(vault, "skill", "list")[-1]
-    assert note.startswith("dates of perps are on its own clock, now 2026-11-0")
+    assert note.startswith("dates of perps count from its latest outcome, 2026-11-0")

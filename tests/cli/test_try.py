@@ -289,7 +289,7 @@ def test_the_project_in_which_one_stands_is_offered_first(home: Path, tmp_path: 
     (tmp_path / "shop/src").mkdir()
     terminal = Terminal(tmp_path / "shop/src", "try", columns=100)
     shown = terminal.wait(lambda text: "Read [t]his project's, [a]ll, or [n]one? [t]:" in text)
-    assert "2 of them are of this project, shop." in shown
+    assert "2 of them are from this project, shop." in shown
     terminal.press("\n")
     shown = terminal.wait(lambda text: "Keep it, so that your agents can get it?" in text)
     assert "3 prompts of" not in shown

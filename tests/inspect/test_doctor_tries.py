@@ -50,7 +50,7 @@ def test_a_signature_that_fails_is_what_pauses_the_vault(
     assert signing.state == "problem"
     assert "could not be signed" in signing.detail
     assert "commit.gpgSign" in (signing.fix or "")
-    assert inbox.fix == "mend what is a problem above, then skillvault run"
+    assert inbox.fix == "fix the problems above, then skillvault run"
     person.git("config", "--global", "commit.gpgsign", "false")
 
 
@@ -82,7 +82,7 @@ def test_a_read_only_disk_is_called_so_and_no_chmod_is_advised(
         assert all("the file system is read-only" in row.detail for row in troubles)
         assert not any("chmod" in (row.fix or "") for row in given)
         (inbox,) = [row for row in given if row.check == "inbox"]
-        assert inbox.fix == "mend what is a problem above, then skillvault run"
+        assert inbox.fix == "fix the problems above, then skillvault run"
 
 
 @contextmanager

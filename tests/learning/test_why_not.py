@@ -80,7 +80,7 @@ def test_what_a_guide_does_not_tell_is_listed_beside_it() -> None:
 def test_what_says_nothing_is_silent(one: Outcome) -> None:
     stands = _stands(one, [one])
     assert stands.state == "silent"
-    assert stands.reason.endswith("a guide needs two such")
+    assert stands.reason.endswith("a guide needs two such outcomes")
 
 
 def test_of_all_outcomes_each_reason_is_told_once_with_its_count() -> None:

@@ -159,7 +159,7 @@ def test_status_tells_what_waits_for_tomorrow_and_counts_it_as_no_work(
     _run(vault)
     text, _ = call(vault, "status")
     assert (
-        "until tomorrow (UTC): 3 files in inbox/untrusted/ (record.untrusted_per_day), "
+        "over today's limit: 3 files in inbox/untrusted/ (record.untrusted_per_day), "
         "1 untrusted outcome without a verdict (evaluate.untrusted_per_day)"
     ) in text
     state = json.loads(call(vault, "status", "--json")[0])

@@ -102,7 +102,7 @@ def test_plain_folders_are_the_same_by_both_ways(vault: Vault, tmp_path: Path) -
     plain = "---\nname: one\ndescription: Use it.\n---\n\n# One\n"
     source = save(tmp_path / "tree", one__SKILL_md=plain)
     assert names(brought(vault, source)) == ["one"]
-    assert vault.curate.installer.update(now=NOW).known == [f"one: is what {source}/one has"]
+    assert vault.curate.installer.update(now=NOW).known == [f"one: is up to date with {source}/one"]
 
 
 def test_a_name_that_is_taken_gets_a_tail_of_the_origin(vault: Vault, tmp_path: Path) -> None:

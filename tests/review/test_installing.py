@@ -254,7 +254,7 @@ def test_only_what_is_named_comes_in_and_what_its_author_hides_only_then(
 def test_a_folder_without_skills_is_a_sentence(vault: Vault, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a skill is a folder with a SKILL\.md"):
         install(vault, tmp_path)
-    with pytest.raises(UsageError, match="no folder"):
+    with pytest.raises(UsageError, match="not a folder"):
         install(vault, tmp_path / "nowhere")
 
 
@@ -293,7 +293,7 @@ def test_a_repository_at_a_ref_and_in_a_folder(vault: Vault, author: Author) -> 
     (link,) = vault.store.head().links.values()
     assert link.metadata["url"] == f"file://{author.root}#v1:sub/tests"
     assert link.metadata["version"] == commit
-    assert update(vault).known == [f"tests: is what {link.metadata['url']} has"]
+    assert update(vault).known == [f"tests: is up to date with {link.metadata['url']}"]
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred])
@@ -305,7 +305,7 @@ def test_a_site_and_a_newer_version_of_it(vault: Vault, pack: Callable[..., byte
         site.routes.update(offering(plain=skill_file("plain", "Newer."), packed=pack(files)))
         report = update(vault)
         assert names(report) == ["plain"]
-        assert report.known == [f"packed: is what {site.url}#packed has"]
+        assert report.known == [f"packed: is up to date with {site.url}#packed"]
         assert "Newer." in text(vault, "proposed/plain/SKILL.md")
 
 
@@ -323,7 +323,7 @@ def test_a_registry_is_asked_for_its_latest_version_and_remembered(vault: Vault)
         (link,) = vault.store.head().links.values()
         assert link.metadata["url"] == "clawhub:ann/review"
         assert (link.metadata["version"], link.metadata["registry"]) == ("1.2.0", site.url)
-        assert update(vault).known == ["review: is what clawhub:ann/review has"]
+        assert update(vault).known == ["review: is up to date with clawhub:ann/review"]
 
 
 # ── programs ─────────────────────────────────────────────────────────────────────────
@@ -385,7 +385,7 @@ def test_a_file_that_may_be_run_since_is_a_newer_version(
     assert names(update(vault)) == ["review"]
     assert mode(person, "proposed/review/run.sh") == ("100755", True)
     assert person.status() == ""
-    assert update(vault).known == [f"review: is what {author.root}/review has"]
+    assert update(vault).known == [f"review: is up to date with {author.root}/review"]
 
 
 def test_what_a_person_lets_nobody_run_stays_so_in_a_newer_version(
@@ -428,7 +428,7 @@ def test_a_newer_version_of_what_waits_keeps_what_was_changed_here(
     new = text(vault, "proposed/review/SKILL.md")
     assert "First, mine." in new
     assert "Fifth, theirs again." in new
-    assert update(vault).known == [f"review: is what {author.root}/review has"]
+    assert update(vault).known == [f"review: is up to date with {author.root}/review"]
     assert vault.check().problems == []
     assert person.status() == ""
 
@@ -468,7 +468,7 @@ def test_an_approved_skill_is_not_changed_by_its_author(
     assert not validate(vault.root / "proposed/review-next")
     assert update(vault).known == [
         "review: its next version waits as review-next, which is updated in its place",
-        f"review-next: is what {author.root}/review has",
+        f"review-next: is up to date with {author.root}/review",
     ]
 
 
@@ -491,7 +491,7 @@ def test_approving_the_next_version_puts_it_over_the_old_one(
     assert (skill.name, skill.status, skill.replaces) == ("review", "testing", None)
     assert "All anew." in skill.body
     assert vault.check() == type(vault.check())([], [])
-    assert update(vault).known == [f"review: is what {author.root}/review has"]
+    assert update(vault).known == [f"review: is up to date with {author.root}/review"]
     assert len(vault.why("review")["sources"]) == 2
     assert person.status() == ""
 

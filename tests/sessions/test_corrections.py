@@ -135,9 +135,10 @@ def test_an_approved_rule_names_its_day_and_how_it_is_retired(client: Client) ->
     rule = client.vault.memory.waiting()[0].id
     approval = client.vault.memory.approve(rule, now=client.at).done[0].commit
     assert client.vault.why(rule)["stated"]["date"] == f"{NOW:%Y-%m-%d}"
-    for name in (str(approval), rule):
-        with pytest.raises(UsageError, match="skillvault fact retire use-uv-never-pip"):
-            undo(client.vault, name, now=client.at)
+    with pytest.raises(UsageError, match="skillvault fact retire use-uv-never-pip"):
+        undo(client.vault, rule, now=client.at)
+    undo(client.vault, str(approval), now=client.at)
+    assert [waiting.id for waiting in client.vault.memory.waiting()] == [rule]
 
 
 def test_a_rejected_rule_is_not_proposed_again(client: Client) -> None:
@@ -185,7 +186,7 @@ def test_a_rule_is_withdrawn_with_the_outcome_after_which_it_was_stated(client: 
 
 def test_an_unknown_rule_is_one_clear_error(client: Client) -> None:
     corrected(client)
-    with pytest.raises(UsageError, match=r"has this id; there are use-uv-never"):
+    with pytest.raises(UsageError, match=r"these wait: use-uv-never"):
         client.vault.memory.approve("x")
 
 

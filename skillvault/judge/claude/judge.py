@@ -83,7 +83,9 @@ class ClaudeJudge:
             draft, _ = self._ask_or_reuse(question)
         except NoAnswerError as error:
             reason = shorten(flatten(str(error)), 200)
-            note = f"Written by the offline judge, as Claude's text was of no use: {reason}."
+            note = (
+                f"Written by the offline judge, because Claude's text could not be used: {reason}."
+            )
             return msgspec.structs.replace(offline_draft, note=note)
         return draft
 
@@ -121,7 +123,9 @@ class ClaudeJudge:
         except UnusableError as error:
             # The reason is framed as data, because it quotes outcomes.
             reason = self.questions.prompts.frame_data({"of_no_use": str(error)})
-            complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{reason}"
+            complaint = (
+                f"Your last reply could not be used. Reply again, with all of it. Why:\n{reason}"
+            )
             refusal = (first_reply.text.strip() or "(nothing)", complaint)
             retry = msgspec.structs.replace(request, key=f"{request.key}-again", refused=refusal)
         reply = self.ask(retry)

@@ -28,6 +28,7 @@ from skillvault.model.text.text import (
     format_percent,
     join_items,
     make_inert,
+    slug,
     whole_sentences,
 )
 
@@ -170,11 +171,14 @@ def _label_prefix(tries: Sequence[Try], labels: Mapping[str, str]) -> str:
 def labels_of(account: Account) -> dict[str, str]:
     """Map the id of each run to its subject: its target, or its task if all targets are equal.
 
-    If the runs are of several repositories, the subject also names the repository.
+    The subject names the repository, too, if the domain may have several.
     """
     tries, tasks = account.tries, account.tasks
     repositories = {outcome.id: outcome.context.get("repository") for outcome in account.outcomes}
-    if len(set(repositories.values())) > 1:
+    names = set(repositories.values())
+    domains = {outcome.domain for outcome in account.outcomes}
+    is_shared = any(name and slug(str(name)) not in domains for name in names)
+    if len(names) > 1 or is_shared:
         return {t.id: _join_names(t.target, repositories[t.id]) for t in tries}
     if len({attempt.target for attempt in tries}) > 1:
         return {attempt.id: inline(attempt.target or "") for attempt in tries}

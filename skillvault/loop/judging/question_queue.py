@@ -188,7 +188,9 @@ class QuestionQueue:
             with suppress(BadInputError):
                 if strict_json.load(_without_fence(reply.text)) == old_reply:
                     return None
-            raise _refusal("answered already; `skillvault why` shows what, nothing is to be done")
+            raise _refusal(
+                "answered already, so there is nothing to do; `skillvault why` shows the answer"
+            )
         if question is None:
             raise _refusal("no such question is open, or what it is about has changed; ask again")
         if session is not None and session in question.sessions:

@@ -166,7 +166,7 @@ def _edit_reason(
     if staged_entry and staged_entry.mode not in modes:
         return "its mode is staged and not committed"
     if not prefix and index != base and read_blob_id(root, path) not in (blob, *lost_blobs):
-        return "staged in the index, and otherwise in the work tree"
+        return "staged in the index, and different in the work tree"
     if state.has_modes and read_mode(root, path) not in (None, *modes):
         return "its mode is changed and not committed"
     if (prefix and has_prefix(root, path, prefix.start)) or state.is_sparse(root, path):
@@ -220,4 +220,4 @@ def _file_reason(root: Path, path: str, blobs: set[str | None]) -> str | None:
         return "not a regular file"
     if blob_id((root / path).read_bytes()) in blobs:
         return None
-    return "edited and not committed" if blobs - {None} else "a file of yours stands there"
+    return "edited and not committed" if blobs - {None} else "a file of yours is there"

@@ -234,7 +234,7 @@ def _find_entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
         try:
             entry_points += [point for point in distribution.entry_points if point.group == GROUP]
         except _METADATA_ERRORS:
-            message = "its entry points cannot be read; install the package anew, or remove it"
+            message = "its entry points cannot be read; install the package again, or remove it"
             problems.append(Problem(name, None, "bad-entry-points", message))
     return entry_points, problems
 

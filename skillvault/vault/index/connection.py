@@ -209,7 +209,7 @@ class Connection(Rows):
         except _FAULTS as error:
             _refuse_busy(self.name, error)
             raise DamagedIndexError(
-                f"{self.name}: built anew from git, and fails again ({error}); run `git fsck "
+                f"{self.name}: built again from git, and fails again ({error}); run `git fsck "
                 "--full`, and if git is whole, remove this file and report the error"
             ) from error
 
@@ -233,7 +233,7 @@ class Connection(Rows):
         is_short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
         is_damaged = is_short or _error_code(error) not in _DISK_CODES
         if is_damaged and not isinstance(error, ReplacedError):
-            _LOG.warning("%s: damaged (%s); it is built anew from git", self.name, error)
+            _LOG.warning("%s: damaged (%s); it is built again from git", self.name, error)
         self._close()
         if self._path and not (is_damaged and self._delete_file(self._path)):
             self._path = None

@@ -98,7 +98,7 @@ def test_a_figure_that_the_record_does_not_hold_is_not_believed(
     claudes: Vault, api: Server
 ) -> None:
     def script(body: Body) -> Answer:
-        if asked_for(body) == "insight" and "of no use" not in told(body):
+        if asked_for(body) == "insight" and "could not be used" not in told(body):
             return message({**INSIGHT, "key_insight": "Chasing fails in 87 % of all cases."})
         return claude(body)
 

@@ -71,7 +71,7 @@ def test_a_text_of_no_use_is_asked_for_once_more(name: str, claudes: Vault, api:
     api.script = lambda b: answers.pop() if asked_for(b) == "text" and answers else claude(b)
     (commit,) = learned(claudes, SMALL)
     assert "Claude on do" in claudes.skill(claudes.skills()[0].name)[0].body
-    assert "Your last reply was of no use. " in told(texts(api)[1])
+    assert "Your last reply could not be used. " in told(texts(api)[1])
     assert "offline judge" not in said(claudes, commit)
 
 
@@ -100,7 +100,8 @@ def test_then_the_offline_text_stands_and_its_commit_says_so(
     body = claudes.skill(claudes.skills()[0].name)[0].body
     assert "Claude on" not in body
     assert "## Avoid" in body
-    assert "Written by the offline judge, as Claude's text was of no use: " in said(claudes, commit)
+    reason = "Written by the offline judge, because Claude's text could not be used: "
+    assert reason in said(claudes, commit)
     assert len(texts(api)) == 2
 
 
@@ -166,7 +167,7 @@ def test_the_model_writes_an_evolved_skill_and_the_rule_its_counts(
 def test_a_merge_without_a_text_of_use_is_told_offline(claudes: Vault, api: Server) -> None:
     api.script = lambda body: BAD["own-figures"] if asked_for(body) == "text" else claude(body)
     message_, body = merged(claudes)
-    assert "Written by the offline judge, as Claude's text was of no use: " in message_
+    assert "Written by the offline judge, because Claude's text could not be used: " in message_
     assert "Claude on" not in body
     assert "stopped out during the cascade" in body
 

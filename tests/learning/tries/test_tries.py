@@ -52,7 +52,7 @@ def test_what_a_person_says_to_do_instead_is_advice(words: str, advice: list[str
     end = {
         "status": "failure",
         "observed_by": "person",
-        "summary": f"the person's next words: {words}",
+        "summary": f"{NEXT_WORDS}{words}",
     }
     attempt = try_of(outcome(raw(result=end)))
     assert [each.text for each in attempt.advice] == advice

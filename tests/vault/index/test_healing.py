@@ -160,7 +160,7 @@ def test_what_git_says_otherwise_is_told_once_and_built_anew(
         assert rows["database"] == "note"
     (message,) = caplog.messages
     assert message.startswith(f"{place(learned)}: damaged (")
-    assert message.endswith("it is built anew from git")
+    assert message.endswith("it is built again from git")
     assert told(learned) == before
     assert caplog.messages == [message]
 

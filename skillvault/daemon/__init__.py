@@ -182,7 +182,6 @@ class Watch:
     # ── working ──────────────────────────────────────────────────────────────────────
 
     def _run_due(self) -> float:
-        """Run the due work and return the seconds until the next scan."""
         store, inbox = self._vault.store, self._vault.inbox
         day, tip = _today(), store.tip()
         if tip != self._scanned_tip:  # a person's commit may change the policy

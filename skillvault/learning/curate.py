@@ -236,7 +236,6 @@ def follow_rename(
 def _add_former_names(
     change: Change, folder: str, former_names: Collection[str], links: Iterable[Link]
 ) -> Change:
-    """Add former names to the skill in a folder, and redirect their links."""
     (new_ref,) = change.targets
     path, removes, new_links = f"{folder}/SKILL.md", [], []
     for link in links:
@@ -259,10 +258,7 @@ def _remove_name(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ..
 
 
 def _shelf_change(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) -> Change:
-    """Return the change of vault.yaml for a skill of a shared layer.
-
-    `lists` has the new values under `shelf`, by key.
-    """
+    """Return the change of vault.yaml that sets the lists under `shelf` for a skill."""
     settings = (
         f"shelf.{key} in vault.yaml to [{', '.join(names)}]" for key, names in lists.items()
     )
@@ -301,7 +297,6 @@ def _status_edit(skill: Skill, shelf: str, status: str) -> Edit:
 
 
 def _move_change(step: str, skill: Skill, shelf: str, status: str, *edits: Edit) -> Change:
-    """Return the change that gives a skill a status and moves it to the folder of that status."""
     target = "archive" if status == "retired" else "skills"
     return _skill_change(
         step,
@@ -315,7 +310,6 @@ def _move_change(step: str, skill: Skill, shelf: str, status: str, *edits: Edit)
 def _skill_change(
     step: str, name: str, reason: str = "", subject: str = "", **parts: Any
 ) -> Change:
-    """Return a change of one skill; `parts` are further fields of the change."""
     target = Ref("skill", name)
     return Change(step=step, subject=subject or name, reason=reason, targets=(target,), **parts)
 

@@ -133,7 +133,6 @@ def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
 
 
 def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
-    """Yield the first use of each kind of hidden character."""
     findings: dict[str, Finding] = {}
     for char in hidden_characters(text):
         findings.setdefault(char.name, Finding(path, char.line, "hidden", char.name))
@@ -141,7 +140,6 @@ def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
 
 
 def _urls(path: str, text: str) -> Iterator[Finding]:
-    """Yield the first use of each host."""
     hosts: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         for url in _matches(_CUE["url"], line):

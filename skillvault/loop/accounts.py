@@ -97,7 +97,6 @@ class Readings:
         self._run.view.due.mark_done(COUNTED.name, changed_ids)
 
     def _advance(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
-        """Return the new position of an account, and the number of outcomes with each mark."""
         subjects = self._run.view.subjects
         outcomes = self._with_marks(subjects.evaluated_after(key, position.last))
         marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
@@ -375,7 +374,6 @@ class Accounts:
         return f"the step {archiver}" if archiver else "a person"
 
     def _find_unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
-        """Return the path of a skill of these sources that cannot be read, or None."""
         links = [link for link in self._view.links.by_source(sources) if link.type == "generated"]
         names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
         paths = (self._view.records.path_of(Ref("skill", name)) for name in sorted(names))

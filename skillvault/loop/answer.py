@@ -111,10 +111,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
 
 
 def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
-    """Return the evaluation of an outcome with the new answers, or None if nothing changes.
-
-    An evaluation that a person edited does not change.
-    """
+    """Return an evaluation with the new answers; None without changes, or if a person edited it."""
     ref = Ref("evaluation", outcome.id)
     evaluation = run.view.evaluations.get_many([outcome.id]).get(outcome.id)
     if evaluation is None or _is_personal(run, ref):
@@ -145,7 +142,6 @@ def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
 
 
 def _is_personal(run: Run, ref: Ref) -> bool:
-    """Return True if a person was the last to change a record."""
     commits = run.view.history.commits_touching([ref])
     return bool(commits) and not commits[0].step
 

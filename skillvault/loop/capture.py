@@ -72,7 +72,6 @@ def is_due(run: Run) -> bool:
 
 
 def _scan_inputs(run: Run) -> EvidenceScan:
-    """Return the versions of all inputs of a search."""
     code, settings = code_bases.versions(run), repr(run.policy.capture)
     return EvidenceScan(run.now.timestamp(), _blobs_of_tiers(run), _tail_blob(run), code, settings)
 
@@ -82,7 +81,6 @@ def _blobs_of_tiers(run: Run) -> dict[str, str | None]:
 
 
 def _tail_blob(run: Run) -> str:
-    """Return the blob of the text after the committed rules, or "" if there is none."""
     try:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
@@ -131,7 +129,6 @@ def _adopt_rules(run: Run) -> Generator[Change, None, str | None]:
 
 
 def _find_appended(run: Run) -> AppendedText | None:
-    """Return the text in the work tree after the committed rules, or None without new text."""
     blob = run.view.files.get(layout.LEARNINGS)
     committed_text = learned.committed_rules(run.store, run.view)
     settle_seconds = run.policy.record.settle_seconds

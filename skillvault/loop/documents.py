@@ -70,7 +70,6 @@ def decide_passage(run: Run, passage: Correction, draft: Draft) -> Change | None
 
 
 def _build_skill(run: Run, passage: Correction, draft: Draft) -> Skill | None:
-    """Return a skill with the steps of a passage, which waits for approval."""
     name = install.free_name(
         slug(draft.title) or passage.id,
         passage.id.removeprefix(corrections.PASSAGE),

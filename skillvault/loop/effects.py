@@ -180,7 +180,6 @@ def _find_uses(
 
 
 def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
-    """Return True if a commit changed the text of a skill or took the skill out of archive/."""
     previous_text, current_text = texts.get((f"{sha}^", name)), texts.get((sha, name))
     if previous_text is None or current_text is None:
         return False
@@ -189,7 +188,6 @@ def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> b
 
 
 def _trial_starts(view: Topics, name: str) -> set[int]:
-    """Return the start of a skill's new trial as a set, empty if there is no trial."""
     skill = view.skills.find(name)
     trial = time_of(skill.trial) if skill else None
     return set() if trial is None else {micros(trial) + 1}
@@ -216,7 +214,6 @@ def _update_sums(view: Staging, changes: Iterable[str]) -> bool:
 
 
 def _sums_until(view: Topics, domain: str, end: SumsEnd) -> object | None:
-    """Sum the decisions of a domain that were closed until `end`; return None without any."""
     if not end.decisions:
         return None
     totals, exposures = view.uses.totals(domain, end), view.uses.exposures(domain, end)

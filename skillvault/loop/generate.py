@@ -89,7 +89,6 @@ def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
 
 
 def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> str:
-    """Return the state of the next version of an approved skill, in words."""
     if run.policy.generate.gate != "always":
         return ""
     for _, existing in kinds:

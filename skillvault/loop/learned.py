@@ -110,7 +110,6 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
 
 
 def _work_tree_rules(store: Store) -> list[str]:
-    """Return the rules in the work tree; raise BadInputError if the file cannot be read."""
     file = learnings.read_file(store.root)
     return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
 

@@ -319,10 +319,7 @@ def _unedited_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[s
 
 
 def _approved_base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """Return the approved skill from which the first text of its version was written.
-
-    Return `approved` if git does not have it.
-    """
+    """Return the approved skill from which a version was first written, or else `approved`."""
     base = _first_text_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
     specs = [(base, path)] if base else []
@@ -342,10 +339,7 @@ def _first_text_commit(git: Git, view: Topics, name: str) -> str | None:
 
 
 def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
-    """Return the commit of an approval that a person reverted, or None.
-
-    After the revert, the version waits again.
-    """
+    """Return the commit of an approval that a person reverted, or None."""
     if waiting := waiting_version(view, name):
         commit, previous = next(_commits_into_proposed(git, view, waiting.name), (None, None))
         if commit and not commit.step and previous and previous.step == next_version.APPROVE:
@@ -356,10 +350,7 @@ def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
 def _commits_into_proposed(
     git: Git, view: Topics, name: str
 ) -> Iterator[tuple[Commit, Commit | None]]:
-    """Yield the commits that put a version into proposed/, each with the commit before it.
-
-    The newest commit comes first.
-    """
+    """Yield (commit, commit before it) for each version put into proposed/, newest first."""
     commits = view.history.commits_touching([Ref("skill", name)])
     path = layout.skill_path(name, "proposed")
     texts = git.objects.read_files([f"{commit.sha}^:{path}" for commit in commits])

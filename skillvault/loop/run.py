@@ -498,7 +498,6 @@ class Run:
 
 
 def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
-    """Return True if a change cannot share the commit of the pending changes."""
     if not pending or not pending[-1].commit_with:
         return False
     *_, last_commit = group_neighbours([*pending, change])
@@ -506,12 +505,10 @@ def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
 
 
 def _is_complete(view: Topics, change: Change) -> bool:
-    """Return True if all records exist that a change needs."""
     return len(view.records.existing(change.needs)) == len(change.needs)
 
 
 def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
-    """Return the parts of a skill that a person may have edited."""
     return skill.description, skill.body, skill.expires or "", labels_of(skill)
 
 

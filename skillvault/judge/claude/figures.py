@@ -137,7 +137,6 @@ def _to_number(figure: str) -> float:
 
 
 def _is_rounded(figure: str, value: float) -> bool:
-    """Return True if a figure is `value`, rounded to the decimals of the figure."""
     decimals = len(figure.partition(".")[2])
     tolerance = 0.5 * 10**-decimals if value % 1 else 0.0
     return abs(_to_number(figure) - abs(value)) <= tolerance + 1e-9

@@ -181,7 +181,6 @@ def figures_of(text: str) -> tuple[Figure, ...]:
 
 @lru_cache(maxsize=1024)
 def _words_of(name: str) -> frozenset[str]:
-    """Return the stems and names in an identifier such as `funding_rate`."""
     form = normal_form(re.sub(r"[_-]", " ", name))
     return form.stems | form.names
 
@@ -220,7 +219,6 @@ def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
 
 
 def _names_condition(text: str, form: Form, key: str) -> bool:
-    """Return True if a text has a word of a condition's name, or a part of it such as a unit."""
     if _words_of(key) & (form.stems | form.names):
         return True
     parts = [part for part in re.split(r"[_-]", key) if len(part) > 1]
@@ -302,7 +300,6 @@ def judge_decision(case: BlindCase) -> Verdict:
 
 
 def _rate_conditions(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Rate recorded conditions that the reasoning considers, repeats or contradicts."""
     used_keys = _distinct_keys(s.cited_keys for s in material.statements if s.is_specific)
     named_keys = _distinct_keys(s.cited_keys for s in material.statements)
     if used_keys:
@@ -328,7 +325,6 @@ def _list_conditions(material: _DecisionMaterial, keys: Sequence[str]) -> str:
 
 
 def _rate_findings(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Rate the findings, and the share of the statements about the matter."""
     findings, size = material.findings, len(material.statements)
     if material.is_run and len(findings) < _MIN_FINDING_SHARE * size:
         share = count_of(len(findings), size)
@@ -365,7 +361,6 @@ def _rate_topic(material: _DecisionMaterial) -> Iterator[_Mark]:
 
 
 def _rate_care(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Rate reasons, risks, alternatives, ways out and checks; each statement counts once."""
     reading, quotes = material.reading, [s.text for s in material.findings[:1]]
     grounded_texts = {s.text for s in material.statements if s.is_grounded}
     anchored_texts = {s.text for s in material.statements if s.is_anchored}
@@ -384,7 +379,6 @@ def _rate_care(material: _DecisionMaterial) -> Iterator[_Mark]:
 
 
 def _rate_certainty(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Rate announcements, open ends, guesses and confidence without grounds."""
     reading, confidence = material.reading, material.case.decision.confidence
     guesses = [guess for guess in reading.guesses if guess not in reading.unchecked]
     # A long transcript contains a guess somewhere; the density of guesses counts.
@@ -412,7 +406,6 @@ def _rate_certainty(material: _DecisionMaterial) -> Iterator[_Mark]:
 
 
 def _rate_size_and_skills(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Yield a mark if the reasoning names the size, and a mark if it names skills."""
     size, reasoning = material.case.entry_value, material.case.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
     if any(figure.matches(amount) for figure in figures_of(reasoning) for amount in amounts):

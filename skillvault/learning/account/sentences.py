@@ -187,7 +187,6 @@ def labels_of(account: Account) -> dict[str, str]:
 
 
 def _join_names(target: str | None, repository: Scalar | None) -> str:
-    """Return `target in repository`, or one name if both are equal or one is missing."""
     return " in ".join(dict.fromkeys(inline(str(name)) for name in (target, repository) if name))
 
 
@@ -218,7 +217,6 @@ def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _average(tries: Sequence[Try]) -> list[str]:
-    """Return a list with the average score in words, or [] if a run has no score."""
     scores = [attempt.score for attempt in tries if attempt.score is not None]
     is_complete = len(scores) == len(tries)
     return [f"{format_percent(sum(scores) / len(scores))} on average"] if is_complete else []

@@ -186,7 +186,6 @@ def _tried_statements(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterat
 def _limit_single_trades(
     statements: Iterable[Statement], tries: Sequence[Try]
 ) -> Iterator[Statement]:
-    """Drop all but the first few single trades among wins and among losses."""
     scored_ids = {attempt.id for attempt in tries if attempt.score is not None}
     counts: Counter[str] = Counter()
     for statement in statements:
@@ -206,7 +205,6 @@ def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, 
 
 
 def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Statement:
-    """Return the statement of a rule or a lead, with its counts in `outcomes`."""
     (hits, misses), other_ids = sides_of(rule, outcomes, policy)
     met_ids = hits + misses
     numbers = episodes_of(outcomes, policy.evaluate.episode_minutes)
@@ -251,7 +249,6 @@ def sides_of(
 
 
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the lessons: lessons of persons first, then the most frequent, then the latest."""
     pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
     forms = [normal_form(advice.text) for _, advice in pairs]
     groups = ([pairs[i] for i in indices] for indices in group_same(forms))
@@ -291,7 +288,6 @@ def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statem
 def _deeds(
     tries: Sequence[Try], labels: Mapping[str, str], tasks: Mapping[str, str]
 ) -> Iterator[Statement]:
-    """Yield the deeds with their results: failures first, with their remedies."""
     remedies: set[str] = set()
     worked_deeds: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
@@ -314,7 +310,6 @@ def _ids_of(records: Iterable[Try] | Iterable[Outcome]) -> tuple[str, ...]:
 
 
 def _split_by_result(tries: Iterable[Try]) -> tuple[list[Try], list[Try]]:
-    """Return the successes and the failures."""
     by_status: dict[Status, list[Try]] = defaultdict(list)
     for attempt in tries:
         by_status[attempt.status].append(attempt)
@@ -446,7 +441,6 @@ def _tool_names(reasoning: str) -> frozenset[str]:
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
-    """Yield the statement about failures that their agents claimed as successes."""
     failures = [outcome for outcome in outcomes if outcome.result.status == "failure"]
     refusals = [outcome for outcome in failures if outcome.is_claim_refused]
     if len(refusals) > 1:
@@ -460,7 +454,6 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
 
 
 def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement]:
-    """Yield the rules and leads of guides, then the results of each action."""
     actions = group_by_action(account.outcomes)
     for separation in account.rules:
         rule = _rule(separation, actions[separation.action], policy)
@@ -476,7 +469,6 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
 def _graded_statements(
     account: Account, kind: SkillKind, members: Sequence[Outcome]
 ) -> Iterator[Statement]:
-    """Yield the statements about losses or gains: the greatest first, recorded values last."""
     tries = {attempt.id: attempt for attempt in account.tries}
     member_tries = [tries[outcome.id] for outcome in members]
     scored_outcomes = [outcome for outcome in members if outcome.result.score is not None]

@@ -82,7 +82,6 @@ def _long_terms(terms: Iterable[str]) -> list[str]:
 
 
 def _distinctive_words(prose: str) -> list[str]:
-    """Return words that distinguish a rule: identifiers first, then the longest words."""
     tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
     words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
     spaced_words = (word for word in words if not _UNSPACED.search(word))
@@ -151,7 +150,6 @@ def rule_evidence(
 def _word_evidence(
     matches: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
-    """Return the files that contain at least `min_words` of the words."""
     counts = Counter(file for files in matches.values() for file in files)
     files = sorted(file for file, count in counts.items() if count >= min_words)
     confidence = rate_confidence(len(files), policy)

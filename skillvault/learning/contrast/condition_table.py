@@ -156,7 +156,6 @@ def _is_result(value: Scalar) -> bool:
 
 
 def _value_columns(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
-    """Yield a condition for each value; outcomes without the value do not meet it."""
     names = [normalize_value(value) for value in values]
     all_recorded = np.ones(len(values), dtype=bool)
     for value in sorted({name for name in names if name is not None}, key=repr):
@@ -245,7 +244,6 @@ def _time_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _word_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
-    """Yield a condition for each word in reasonings that were written before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     has_reasoning = np.array([bool(text) for text in texts])
     indices_by_term: dict[str, list[int]] = defaultdict(list)
@@ -264,7 +262,6 @@ def _word_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _pair_table(outcomes: Sequence[Outcome]) -> ConditionTable:
-    """Return the pairs of conditions with different keys."""
     parts = _stack(_columns_to_pair(outcomes), len(outcomes))
     sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
     pairs = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
@@ -275,7 +272,6 @@ def _pair_table(outcomes: Sequence[Outcome]) -> ConditionTable:
 
 
 def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
-    """Return the values and quartiles that divide the outcomes best."""
     keys = _named_values(outcomes)
     columns = [c for kind, key, names in keys for c in _value_columns(kind, key, names)]
     for number in _numbers(outcomes):
@@ -339,7 +335,6 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
 def _general_names(
     table: ConditionTable, members: Sequence[int], flips: Bools
 ) -> tuple[Rule | None, Rule | None]:
-    """Return the most general names of a column and of its complement."""
     name_pairs = [
         (table.opposites[i], table.rules[i]) if flips[i] else (table.rules[i], table.opposites[i])
         for i in members

@@ -95,7 +95,6 @@ def _consecutive(
 
 
 def _split_long(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> Iterator[list[int]]:
-    """Yield the groups; split a group that is longer than an hour."""
     for members in groups:
         episode: list[int] = []
         for i in members:

@@ -48,10 +48,7 @@ _ROUNDING = 1e-4  # error of the logarithm of a p, which is computed in single p
 
 
 class _Tries(NamedTuple):
-    """The episodes of an action by time.
-
-    `votes` has the share of failures of each episode. Votes are exchanged only within `strata`.
-    """
+    """The episodes of an action by time; `votes` has the share of failures of each."""
 
     decisions: Decisions
     votes: Floats
@@ -61,10 +58,7 @@ class _Tries(NamedTuple):
 
 
 class _Cuts(NamedTuple):
-    """The conditions to compare: `truth` and `recorded` as (cuts x episodes).
-
-    `keys` numbers the key of each cut.
-    """
+    """The conditions to compare: `truth` and `recorded` as (cuts x episodes)."""
 
     columns: list[Column]
     keys: Ints
@@ -243,10 +237,7 @@ def _surprises(surplus: Floats, cuts: _Cuts, votes: Floats) -> Floats:
 
 
 def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Floats:
-    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` episodes.
-
-    There are `failures` among all `total` episodes. The array has `max_failures` + 1 items.
-    """
+    """Return -log of the two-sided mid-p for 0 to `max_failures` failures among `met` episodes."""
     low, high = max(0, met + failures - total), min(met, failures)
     logs = np.concatenate([[0], np.log(np.arange(1, total + 1)).cumsum()])  # of the factorials
     k = np.arange(low, high + 1)

@@ -123,7 +123,6 @@ def session_text(
 
 
 def _source_words(sessions: Sequence[Session]) -> str:
-    """Return a line with the names of sessions and the days on which they ended."""
     days = dict.fromkeys(f"{s.ended_at:%Y-%m-%d}" for s in (sessions[0], sessions[-1]))
     names = [make_inert(session.name, _MAX_NAME) for session in sessions]
     if len(names) > _MAX_NAMES:
@@ -226,7 +225,6 @@ def rewording_change(
 
 
 def _reason_words(session: Session) -> str:
-    """Return a sentence with the name of a session, its source and its counts."""
     failures, successes = len(session.failures), len(session.successes)
     client = make_inert(session.transcript or "", 40)
     source = f", an extract of a {client} transcript" if client else ""

@@ -103,10 +103,7 @@ def _find_explicit(
     shown_texts: Mapping[str, str],
     handles: Mapping[str, str],
 ) -> dict[str, Detection]:
-    """Detect the skills that a text names.
-
-    The strongest reading of a skill counts, and a mere mention is a use.
-    """
+    """Detect the skills that a text names; the strongest reading of a skill counts."""
     readings: dict[str, tuple[Reading, str]] = {}
     for mention, reading in read_mentions(text, find_mentions(text, names, shown_texts, handles)):
         earlier_reading = readings.get(mention.skill, ("open", ""))[0]
@@ -313,7 +310,6 @@ def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
 def _fact_part(
     outcome: Outcome | None, receipts: Sequence[Recommendation], skills: Collection[str]
 ) -> dict[str, Any]:
-    """Return the keys `facts` (that the agent got) and `unresolved` (unknown handles)."""
     named_skills = (outcome.applied if outcome else None) or ()
     names = aliases.aliases_of(receipts if outcome else [])
     applied = set(aliases.resolve_names(named_skills, names))

@@ -145,10 +145,7 @@ def _domain_spread(estimates: Sequence[Belief]) -> float:
 def _update_belief(
     fit: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
 ) -> Posterior:
-    """Replace the prior of one unknown by `belief`; return the first `size` unknowns.
-
-    Source: Sherman and Morrison 1950.
-    """
+    """Replace the prior of one unknown by `belief` (Sherman and Morrison 1950)."""
     precision = 1 / belief.variance - 1 / prior.variance
     mean_change = belief.mean / belief.variance - prior.mean / prior.variance
     row = fit.covariance[index, :size]
@@ -247,10 +244,7 @@ def shares(sums: Sums) -> Floats:
 
 
 def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
-    """Return the variance between the base rates of a domain's groups.
-
-    Source: DerSimonian and Laird 1986, by moments.
-    """
+    """Return the variance between base rates by moments (DerSimonian and Laird 1986)."""
     counts = [group.count for group in groups]
     total = sum(counts)
     rate = sum(group.successes for group in groups) / total

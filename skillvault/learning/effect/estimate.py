@@ -298,10 +298,7 @@ def _recent_effects(
 
 
 class _Trace(NamedTuple):
-    """The entries of a column by time, with the errors of all decisions.
-
-    `error_sums` has for each decision the sum of its error and of all later errors.
-    """
+    """The entries of a column by time; `error_sums` adds all later errors to each error."""
 
     decisions: Ints
     weights: Floats
@@ -311,10 +308,7 @@ class _Trace(NamedTuple):
 
 
 def _span_effect(trace: _Trace, first: int, last: int) -> tuple[float, float]:
-    """Return (precision, difference from the effect of all time) for decisions first..last - 1.
-
-    The span has a base rate of its own, which may drift.
-    """
+    """Return (precision, difference from the effect of all time) of decisions first..last - 1."""
     start, end = np.searchsorted(trace.decisions, [first, last])
     weights, decisions = trace.weights[start:end], trace.decisions[start:end]
     count = last - first + trace.variance / _BASE_DRIFT**2

@@ -134,7 +134,6 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
 
 
 def _quoted_insight(text: str, outcome: Outcome) -> Insight | None:
-    """Return the statement or the lesson of a run that an insight quotes, or None."""
     quotes = [_first_words(quote) for quote in _QUOTE.findall(text)]
     insights = (i for i in insights_of(outcome) if i.kind in (*REASONED, "lesson"))
     return next((insight for insight in insights if _first_words(insight.quote) in quotes), None)
@@ -200,7 +199,6 @@ def _has_content(insight: str, outcome: Outcome) -> bool:
 
 
 def _words_with_target(text: str, outcome: Outcome) -> Iterator[str]:
-    """Yield the words that contain the name of the target, such as `test_parser`."""
     target = _squash(outcome.decision.target or "")
     if len(target) >= _MIN_TARGET:
         for word in text.split():

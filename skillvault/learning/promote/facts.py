@@ -426,7 +426,6 @@ class Neighbours:
 
 
 def _select_texts(number: int, planes: Sequence[_TextSet]) -> _TextSet:
-    """Return the texts whose count is at least `number` (above 0)."""
     if number >> len(planes):
         return 0
     larger_counts, equal_counts = 0, -1

@@ -272,7 +272,6 @@ def fact_state(
 
 
 def _explain_alone(fact: Fact, material: PromotionMaterial, settings: PromotePolicy) -> str:
-    """Return a sentence with the number of similar facts and sessions, and what is missing."""
     others = (other for other in material.current_facts if other.id != fact.id)
     peers = (o for o in others if (o.domain, o.trust) == (fact.domain, fact.trust))
     neighbours = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
@@ -319,7 +318,6 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
 
 
 def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ...]:
-    """Return the facts, each with the rate of its runs in the text."""
     if pattern.digest is None:
         return pattern.facts
     _, runs = _runs_at_reading([fact.id for fact in pattern.facts], material)

@@ -184,7 +184,6 @@ class Support:
             self._promote(run, claims)
 
     def _run_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
-        """Return the stance of a run to each fact of another run with similar claim or ground."""
         ground_makers = self._book.first_facts(run.domain, run.statement_digests)
         makers = {**self._book.first_facts(run.domain, claims), **ground_makers}
         stances: dict[str, Stance] = {}
@@ -234,7 +233,6 @@ class Support:
         return stances
 
     def _is_unchanged(self, fact: str, source: EvaluatedRun) -> bool:
-        """Return True if a fact is current and still has the text of its source."""
         record = self._material.facts.get(fact)
         if not self._is_current(fact) or record is None or record.kind != "judge":
             return self._is_current(fact)
@@ -315,7 +313,6 @@ class Support:
             self._add_fact(source, digests, claims)
 
     def _supporter_ids(self, run: EvaluatedRun, digests: Collection[str]) -> list[str]:
-        """Return the evaluations of runs with any of these claims and the same result."""
         summaries = self._book.summaries(run.domain, digests).values()
         return [summary.evaluation for summary in summaries if summary.status == run.outcome_status]
 
@@ -356,7 +353,6 @@ class Support:
     def _add_fact(
         self, source: EvaluatedRun, digests: Collection[str], claims: Mapping[str, Form]
     ) -> None:
-        """Make a fact of the earliest claim, and link all runs for and against it."""
         content = f"{source.domain} {source.outcome_status} {source.claim_digest}"
         fact = fact_id(source.label, source.domain, content)
         if fact in self._material.facts or fact in self._facts:
@@ -390,7 +386,6 @@ class Support:
         return "high" if passes_gate and is_telling else "medium"
 
     def _find_rejection(self, run: EvaluatedRun) -> Rejection | None:
-        """Return the rejection of an earlier fact with the same claim, or None."""
         removed_ids = [e.id for e in self._material.taken_away if e.domain == run.domain]
         maker_runs = self._book.load(removed_ids).values()
         same_runs = (maker for maker in maker_runs if is_same(maker.claim, run.claim))
@@ -419,7 +414,6 @@ def _same_claims(claims: Mapping[str, Form], run: EvaluatedRun) -> set[str]:
 
 
 def _describe_runs(runs: Sequence[EvaluatedRun] | Sequence[RunSummary]) -> str:
-    """Describe runs by their number: `3 runs of 2 sessions`."""
     sessions = {run.session for run in runs}
     return f"{pluralize(len(runs), 'run')} of {pluralize(len(sessions), 'session')}"
 

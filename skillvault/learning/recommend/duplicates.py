@@ -42,6 +42,5 @@ def _forms(text: str) -> tuple[Form, ...]:
 
 
 def _coverage(forms: Sequence[Form], other_forms: Sequence[Form]) -> float:
-    """Return the share (0..1) of forms that are among the other forms."""
     shared_forms = [form for form in forms if any(is_same(form, other) for other in other_forms)]
     return len(shared_forms) / len(forms)

@@ -118,7 +118,6 @@ def omits_lines(excerpt: str, body: str) -> bool:
 
 
 def _cut_section(section: str, near_lines: Sequence[str]) -> str:
-    """Return a section cut to the lines to show beside the near lines, or "" without any."""
     heading = section.partition("\n")[0].removeprefix("## ").strip()
     if heading not in _GENERATED_SECTIONS:
         return section.strip()

@@ -309,7 +309,6 @@ def pin_places(query: Query) -> dict[str, int]:
 def _select_candidates(
     candidates: Iterable[Candidate], query: Query, pins: Mapping[str, int]
 ) -> list[Candidate]:
-    """Return the pins, and the skills of the domain or without a domain, for the role or stage."""
     # The semantic strategy compares all texts, whatever the roles are.
     is_filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
     domains = (query.domain, None)
@@ -337,10 +336,7 @@ def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -
 
 
 def _eligibility_test(request: _Request, excluded: Collection[str]) -> Callable[[_Contender], bool]:
-    """Return a test if a skill may be shown: it is requested, or close to the task.
-
-    Without a task, the relevance decides.
-    """
+    """Return a test if a skill may be shown: it is requested, or close to the task."""
     query, min_relevance = request.query, request.rules.policy.recommend.min_relevance
     answers = {*_find_answering(request, excluded)}
     answers.update(request.background.leads if query.action else ())
@@ -426,7 +422,6 @@ def _may_gain(candidate: Candidate) -> bool:
 
 
 def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str, float]:
-    """Return the parts of the score of a skill beside its relevance."""
     evidence = candidate.evidence
     draw = None if decision is None else partial(draw_normal, decision, candidate.name)
     is_proven = rules.is_proven(candidate.status, evidence, rules)
@@ -440,10 +435,7 @@ def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str
 def _choose(
     order: Iterator[_Contender], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact], list[WithheldSkill]]:
-    """Return (skills to show, facts, withheld skills) within limit and budget.
-
-    Read no more of `order` than needed.
-    """
+    """Return (skills to show, facts, withheld skills) within limit and budget."""
     distinct_contenders, repeats = _drop_repeats(order, request)
     shown_contenders, guided_skills = _drop_guided(distinct_contenders, request)
     contenders: list[_Contender] = []
@@ -515,7 +507,6 @@ def _drop_guided(
 def _disclose(
     contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact]]:
-    """Return the skills with the texts to show, and the facts."""
     background, settings = request.background, request.rules.policy.recommend
     slots = []
     for contender in contenders:
@@ -656,7 +647,6 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
 def _withhold_irrelevant(
     contenders: Iterable[_Contender], request: _Request
 ) -> Iterator[WithheldSkill]:
-    """Yield the skills that are not eligible, the best first, with the bound that they miss."""
     settings, weighing = request.rules.policy.recommend, request.weighing
     for contender in _sort_lazily(contenders):
         evidence = weighing.measure_evidence(contender.name)

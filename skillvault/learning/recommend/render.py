@@ -43,7 +43,6 @@ def xml(answer: Selection) -> str:
 
 
 def _blocks(answer: Selection, render_skill: Callable[[ServedSkill], str]) -> list[str]:
-    """Return a block with texts and lines of skills, and a block with facts, if any."""
     texts = [render_skill(skill) for skill in answer.recommended if skill.how != "named"]
     named_skills = [skill for skill in answer.recommended if skill.how == "named"]
     texts += [element("named", _named_lines(named_skills))] if named_skills else []
@@ -153,7 +152,6 @@ def _with_badge(skill: ServedSkill) -> str:
 
 
 def _named_lines(skills: Sequence[ServedSkill]) -> str:
-    """Return a line for each skill that is only named, and a line that says how to read one."""
     paths = paths_of((skill.name, skill.path) for skill in skills)
     ways = join_items(["`skillvault skill show NAME`", *paths], last="or")
     lines: list[str] = []

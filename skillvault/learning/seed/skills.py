@@ -223,7 +223,6 @@ def evolved_text(
 
 
 def _some_names(names: Sequence[str], token_limit: int) -> str:
-    """Return a list of as many names as fit, with the number of the other names."""
     for count in range(min(len(names), _MAX_NAMES), 0, -1):
         omission = [f"{len(names) - count} more"] if len(names) > count else []
         text = join_items([*names[:count], *omission])
@@ -270,7 +269,6 @@ def growth_change(
 def _merge_commit(
     merge: SkillMerge[Agreement], skill: Skill, files: dict[str, str], **parts: Any
 ) -> Change:
-    """Return the commit of a merge, with the results of its subjects as the reason."""
     findings = merge.brief.together
     outcomes = findings.account.outcomes
     is_warning = findings.kind == "warning"

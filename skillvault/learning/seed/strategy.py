@@ -92,7 +92,6 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
 
 
 def _why_unwritable(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
-    """Return the reason why skillvault may not write the strategy, or None."""
     skill, path = material.skill, material.path
     if path is None:
         return None
@@ -132,7 +131,6 @@ def period_of(
 
 
 def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
-    """Yield the outliers of the greatest loss and the greatest gain."""
     scores = {o.id: o.result.score for o in outcomes if o.result.score is not None}
     scored = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
     for outcome in scored[:1] + scored[1:][-1:]:
@@ -250,7 +248,6 @@ def _outcomes_line(period: Period) -> str:
 
 
 def _results(period: Period) -> str:
-    """Return the rate of success, and the average gain and loss, in words."""
     success_count = sum(o.result.status == "success" for o in period.outcomes)
     name, count = "Win rate" if period.graded else "Success rate", len(period.outcomes)
     rate = f"{name} {success_count / count * 100:.0f} % ({count_of(success_count, count)})"

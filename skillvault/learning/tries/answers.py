@@ -51,7 +51,6 @@ def _last_answer(text: str) -> str | None:
 
 
 def _last_value(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
-    """Return the value that ends last among the matches of the patterns."""
     matches = [
         (match.end(), value)
         for pattern in patterns

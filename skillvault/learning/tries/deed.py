@@ -124,7 +124,6 @@ def cut_text(text: str) -> str:
 
 
 def _log_text(outcome: Outcome) -> str:
-    """Return the changes in the tool log of a run, or "" without a log."""
     changes = outcome.result.extra.get("done")
     return cut_text(changes) if isinstance(changes, str) else ""
 

@@ -52,7 +52,6 @@ def _lesson_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
-    """Yield the error and the answer of a failure, and a fault in its reasoning."""
     reason, answer = describe_cause(outcome), answer_text(outcome)
     reading = read_reasoning(outcome.decision.reasoning)
     if reason:
@@ -83,7 +82,6 @@ def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
-    """Yield the discoveries, a check and a reason of a success."""
     reading = read_reasoning(outcome.decision.reasoning)
     if reading.is_transcript:
         yield from _discoveries(reading, outcome)
@@ -109,7 +107,6 @@ def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _plain_statements(statements: Iterable[str | None]) -> list[str]:
-    """Return the statements that neither announce a step nor praise the run itself."""
     return [t for t in statements if t and not is_narration(t) and not is_praise(t)]
 
 

@@ -231,7 +231,6 @@ class ClientCalls:
     # ── one call ─────────────────────────────────────────────────────────────────────
 
     def _check_login(self) -> None:
-        """Raise UnavailableError if the client is missing or nobody is logged in."""
         closed_reason = self._ledger.closed_reason()
         if closed_reason is not None:
             raise UnavailableError(closed_reason)
@@ -266,10 +265,7 @@ class ClientCalls:
         return self._client.build_call(batch, self._policy.client_model, self._call_folder)
 
     def _ask(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
-        """Send one call, store its replies and return the keys of its questions.
-
-        Raise UnavailableError if the client cannot be asked.
-        """
+        """Send one call, store its replies and return the keys of its questions."""
         batch = build_batch([question.request for question in chosen])
         tokens = batch.tokens + self._client.call_tokens
         number = self._ledger.reserve(0.0, self._policy, tokens)
@@ -403,7 +399,6 @@ class ClientCalls:
             return file.read(MAX_OUTPUT + 1)
 
     def _keep_fault(self, note: ClientCallNote, fault: ClientFault, *, is_late: bool) -> str:
-        """Record the failure of a call, and return the reason."""
         seconds = f"{self._policy.client_seconds:g} s (judge.client_seconds)"
         late_reason = f"{CLIENTS[note.client].program} did not answer in {seconds}"
         reason = late_reason if is_late else str(fault)
@@ -415,7 +410,6 @@ class ClientCalls:
         return reason
 
     def _commit_replies(self, keys: Sequence[str], report: ClientReport) -> None:
-        """Commit the stored replies to open questions."""
         replies: list[AgentReply] = []
         for key, reply_text in self._ledger.replies(keys).items():
             reply = msgspec.json.decode(reply_text, type=PricedReply)
@@ -457,10 +451,7 @@ def _empty_folder() -> Iterator[str]:
 
 
 def _is_running(child: int) -> bool:
-    """Return True if a child runs.
-
-    A child leads its session; another process with the same id hardly ever does.
-    """
+    """Return True if a child runs: it leads its session, unlike other processes with its id."""
     try:
         is_leader = child > 0 and os.getpgid(child) == os.getsid(child) == child
     except ProcessLookupError:

@@ -149,7 +149,6 @@ class QuestionQueue:
     def _new_answers(
         self, answers: Sequence[AgentReply], session: str | None
     ) -> tuple[dict[str, Answer], dict[str, str]]:
-        """Return the new answers by key, and the reasons of refusals by key."""
         run = self._new_run()
         waiting = self._open_questions(run, untrusted=True)
         by_key = {question.matter_key: question for question in waiting}

@@ -87,7 +87,7 @@ def calibration(
     verdicts = [e for e in evaluations if e.judge_was_right is not None and e.id in outcomes]
     if not verdicts:
         return None
-    errors = [e for e in verdicts if not e.judge_was_right]
+    errors = [verdict for verdict in verdicts if not verdict.judge_was_right]
     # The farther a wrong verdict is from the middle, the more wrong it is.
     worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_MAX_ERRORS]
     quotes = tuple(_quote(e, outcomes[e.id]) for e in worst)

@@ -91,7 +91,7 @@ def evaluation_change(
     domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo, answers: Sequence[Answer] = ()
 ) -> Change:
     """Return the commit that adds evaluations of one domain, and the answers that they use."""
-    agreements = sum(e.judge_was_right is True for e in evaluations)
+    agreements = sum(evaluation.judge_was_right is True for evaluation in evaluations)
     tests = sum(e.judge_was_right is not None for e in evaluations)
     silent_count = sum(e.key_insight is None for e in evaluations)
     counts = [f"{agreements} of {tests} blind verdicts agree with the result"]

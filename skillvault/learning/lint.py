@@ -78,7 +78,7 @@ def lint_lines(findings: Sequence[Finding]) -> list[str]:
 
 def sum_up(skills: Sequence[Sequence[Finding]]) -> str:
     """Return a sentence with the number of skills that have each kind of finding."""
-    counts = Counter(code for findings in skills for code in {f.code for f in findings})
+    counts = Counter(code for findings in skills for code in {finding.code for finding in findings})
     kinds = ", ".join(f"{code} in {count:,}" for code, count in sorted(counts.items()))
     flagged_count = sum(map(bool, skills))
     sentence = f"findings in {flagged_count:,} of {len(skills):,} skills ({kinds})"

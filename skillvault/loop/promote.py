@@ -304,7 +304,7 @@ def material_of_evaluations(
     ids = list(ids)
     overruled_ids = view.outcomes.overruled_ids(ids)
     evaluations = view.evaluations.get_many(key for key in ids if key not in overruled_ids)
-    facts = load_facts(view.facts, {e.domain for e in evaluations.values()})
+    facts = load_facts(view.facts, {evaluation.domain for evaluation in evaluations.values()})
     return promotion_material(run, evaluations, facts, [Ref("evaluation", n) for n in evaluations])
 
 

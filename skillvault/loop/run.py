@@ -490,7 +490,7 @@ class Run:
     ) -> set[str]:
         """Return the paths of records that may be written; report the others as waiting."""
         files: dict[str, bytes | None] = {
-            layout.path_of(r): self.store.encode_record(r) for r in records
+            layout.path_of(record): self.store.encode_record(record) for record in records
         }
         edits = self.store.local_edits(files)
         self.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]

@@ -190,7 +190,7 @@ def _outcome_materials(
     tasks = run.view.recommendations.tasks(outcomes.values())
     refs = [Ref("evaluation", key) for key in evaluated_ids]
     skills, rejections = _skills_of_outcomes(run, refs), _rejections_of_outcomes(run, refs)
-    warning = next((s.name for s in skills.values() if s.kind == "warning"), None)
+    warning = next((skill.name for skill in skills.values() if skill.kind == "warning"), None)
     warnings = (r for r in rejections.values() if r.target.startswith("skill:warning-"))
     warning_rejection = next(warnings, None)
     for key in evaluated_ids:

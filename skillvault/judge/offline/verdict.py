@@ -301,7 +301,7 @@ def judge_decision(case: BlindCase) -> Verdict:
 
 def _rate_conditions(material: _DecisionMaterial) -> Iterator[_Mark]:
     used_keys = _distinct_keys(s.cited_keys for s in material.statements if s.is_specific)
-    named_keys = _distinct_keys(s.cited_keys for s in material.statements)
+    named_keys = _distinct_keys(statement.cited_keys for statement in material.statements)
     if used_keys:
         conditions = _list_conditions(material, used_keys)
         yield _Mark(0.12 * min(len(used_keys), 2), f"weighs the conditions at entry: {conditions}")
@@ -331,7 +331,7 @@ def _rate_findings(material: _DecisionMaterial) -> Iterator[_Mark]:
         yield _Mark(_PENALTY, f"only {share} statements say what was looked at and what came out")
     elif findings:
         # Conditions in a finding have earned their points already.
-        most_points = 0.18 if any(s.names for s in findings) else 0.09
+        most_points = 0.18 if any(finding.names for finding in findings) else 0.09
         points = most_points * min(len(findings) / (_GOOD_FINDING_SHARE * max(size, 5)), 1)
         quote = quote_text(findings[0].text)
         yield _Mark(points, f"says what was looked at and what came out: {quote}")
@@ -345,7 +345,7 @@ def _rate_topic(material: _DecisionMaterial) -> Iterator[_Mark]:
     if not material.statements:
         return
     topic_words = frozenset[str]().union(*(s.topic_words for s in material.statements))
-    vague_statements = [s for s in material.statements if not s.is_anchored]
+    vague_statements = [statement for statement in material.statements if not statement.is_anchored]
     general_words = frozenset[str]().union(*(s.general_words for s in vague_statements))
     size = len(topic_words) + len(general_words)
     surplus = len(topic_words) / max(size, 1) - _TOPIC_SHARE
@@ -362,7 +362,7 @@ def _rate_topic(material: _DecisionMaterial) -> Iterator[_Mark]:
 
 def _rate_care(material: _DecisionMaterial) -> Iterator[_Mark]:
     reading, quotes = material.reading, [s.text for s in material.findings[:1]]
-    grounded_texts = {s.text for s in material.statements if s.is_grounded}
+    grounded_texts = {statement.text for statement in material.statements if statement.is_grounded}
     anchored_texts = {s.text for s in material.statements if s.is_anchored}
     for sentence, texts in (
         ("says why", [text for text in reading.reasons if text in grounded_texts]),
@@ -398,7 +398,7 @@ def _rate_certainty(material: _DecisionMaterial) -> Iterator[_Mark]:
         yield _Mark(-min(0.1 * density, 0.4), f"rests on a guess: {quote_text(guesses[0])}")
     if reading.hype:
         yield _Mark(_PENALTY, f"certainty in place of grounds: {quote_text(reading.hype[0], 80)}")
-    grounds = sum(s.is_grounded for s in material.statements)
+    grounds = sum(statement.is_grounded for statement in material.statements)
     if confidence is not None and confidence >= _HIGH_CONFIDENCE and grounds < _MIN_GROUNDS:
         yield _Mark(_PENALTY, f"confidence of {confidence:g} on grounds that do not carry it")
     elif confidence is not None and confidence < _HIGH_CONFIDENCE and grounds >= _MIN_GROUNDS:

@@ -89,7 +89,7 @@ def calls_for_skill(findings: Findings) -> bool:
 def digest(findings: Findings) -> str:
     """Return twelve hex digits that change with the statements or the outcomes."""
     outcomes = findings.account.outcomes
-    remarks = [(t.strengths, t.weaknesses) for t in findings.account.tries]
+    remarks = [(attempt.strengths, attempt.weaknesses) for attempt in findings.account.tries]
     values = [len(outcomes), outcomes[-1].id, findings.statements, remarks]
     return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:12]
 

@@ -77,7 +77,7 @@ def search_terms(rule: str) -> Terms:
 
 
 def _long_terms(terms: Iterable[str]) -> list[str]:
-    long_terms = [t for t in terms if len(t) >= _MIN_TERM and re.search(r"\w", t)]
+    long_terms = [term for term in terms if len(term) >= _MIN_TERM and re.search(r"\w", term)]
     return list(dict.fromkeys(long_terms))[:_MAX_TERMS]
 
 

@@ -85,7 +85,7 @@ class LearnedText(Struct, frozen=True):
         return replace(
             self,
             stated=tuple(rule for rule in self.stated if rule.line not in keys),
-            patterns=tuple(p for p in self.patterns if p.key not in keys),
+            patterns=tuple(pattern for pattern in self.patterns if pattern.key not in keys),
             rules=tuple(rule for rule in self.rules if rule_key(rule) not in keys),
         )
 

@@ -317,7 +317,7 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
         _encode(content),
         _encode(leftover),
     )
-    committed_blocks = [b for b in blocks if b.line in texts]
+    committed_blocks = [block for block in blocks if block.line in texts]
     adopted_blocks = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in committed_blocks]
     change = _adoption_change(adoption, adopted_blocks)
     return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished_text), waits)

@@ -194,7 +194,7 @@ class _Number(NamedTuple):
 
 def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
     columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
-        ("number", "entry_value", [o.result.entry_value for o in outcomes])
+        ("number", "entry_value", [outcome.result.entry_value for outcome in outcomes])
     ]
     keys = _context_keys(outcomes)
     columns += [("context", key, [o.context.get(key) for o in outcomes]) for key in keys]
@@ -300,7 +300,7 @@ def _stack(columns: Sequence[Column], count: int) -> ConditionTable:
 
 def _select(table: ConditionTable, columns: Sequence[int]) -> ConditionTable:
     return ConditionTable(
-        [table.rules[i] for i in columns],
+        [table.rules[column] for column in columns],
         [table.opposites[i] for i in columns],
         table.truth[columns],
         table.recorded[columns],

@@ -231,7 +231,7 @@ def detected_uses(
     reasoning = outcome.decision.reasoning
     detections = detect_all(reasoning, applied, names, texts, handles=handles)
     default_time = outcome.decision.made_at or outcome.occurred_at
-    decision_time = min((r.at for r in receipts), default=default_time)
+    decision_time = min((receipt.at for receipt in receipts), default=default_time)
     # A list names every applied skill; reasoning may leave some out.
     non_use = Detection(confidence=0.0 if outcome.applied is not None else UNSEEN)
     uses: list[DetectedUse] = []

@@ -79,7 +79,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     @cached_property
     def successors(self) -> dict[str, str]:
         """The facts that replaced other facts, by the replaced fact."""
-        return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
+        return {fact.supersedes: fact.id for fact in self.facts.values() if fact.supersedes}
 
     @cached_property
     def weighed_facts(self) -> set[str]:

@@ -128,7 +128,7 @@ def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tupl
     for (kind, facts), (skill, is_owner) in zip(groups, assignments, strict=True):
         pattern = Pattern(
             facts=facts,
-            new_facts=tuple(f for f in facts if f.id not in material.skills_of),
+            new_facts=tuple(fact for fact in facts if fact.id not in material.skills_of),
             is_independent=len(material.sessions(facts)) >= policy.promote.min_sessions,
             kind=kind,
             skill=skill,
@@ -448,7 +448,7 @@ def skill_body(title: str, header: str, draft: Draft) -> str:
 
 def _pattern_body(pattern: Pattern, draft: Draft) -> str:
     count = len(pattern.facts)
-    days = sorted({f"{f.created_at:%Y-%m-%d}" for f in pattern.facts if f.created_at})
+    days = sorted({f"{fact.created_at:%Y-%m-%d}" for fact in pattern.facts if fact.created_at})
     span = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     origin = f"From {count} memory fact{'s' * (count > 1)}{span}"
     if pattern.digest is None:  # nothing was weighed
@@ -470,4 +470,4 @@ def _pattern_reason(pattern: Pattern) -> str:
         lines = ["More runs are for its facts or against them."]
     if not pattern.is_independent:
         lines.append("All of it rests on one session, so it waits for approval in proposed/.")
-    return "\n".join(lines + [f"- {shorten(f.text, 200)}" for f in pattern.new_facts])
+    return "\n".join(lines + [f"- {shorten(fact.text, 200)}" for fact in pattern.new_facts])

@@ -208,7 +208,7 @@ def _strategy_change(
 ) -> Change:
     """Return a commit with a `generated` link from each evaluation without a link."""
     target = Ref("skill", material.name)
-    new_ids = [o.id for o in period.outcomes if o.id not in material.linked]
+    new_ids = [outcome.id for outcome in period.outcomes if outcome.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)
     links = tuple(link_of("generated", source, target, material.made_at) for source in sources)
     reasons = [f"What separates: {describe_rule(rule)}; p {rule.p:.2g}." for rule in period.rules]
@@ -248,7 +248,7 @@ def _outcomes_line(period: Period) -> str:
 
 
 def _results(period: Period) -> str:
-    success_count = sum(o.result.status == "success" for o in period.outcomes)
+    success_count = sum(outcome.result.status == "success" for outcome in period.outcomes)
     name, count = "Win rate" if period.graded else "Success rate", len(period.outcomes)
     rate = f"{name} {success_count / count * 100:.0f} % ({count_of(success_count, count)})"
     return "; ".join([rate, *balance_parts(period.outcomes)])

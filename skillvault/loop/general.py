@@ -210,7 +210,7 @@ def _find_affected(
         skill_facts = _facts_of(run, set(products.values())) - ids
         if not skill_facts:
             existing = run.view.records.existing(Ref("fact", key) for key in products)
-            return facts, {f: s for f, s in products.items() if Ref("fact", f) in existing}
+            return facts, {key: products[key] for key in products if Ref("fact", key) in existing}
         ids |= skill_facts
         facts |= similar_facts.with_similar(skill_facts)
 

@@ -308,7 +308,7 @@ class SkillReader(NamedTuple):
         return reply
 
     def _remove_items(self, reply: SkillReply, record: RecordFigures) -> SkillReply:
-        """Remove lines with unsupported claims; take such a title from the offline draft."""
+        """Remove lines with unsupported claims; replace such a title by the offline title."""
         sections = []
         for section in reply.sections:
             lines = _clean_section(section.text).splitlines()

@@ -125,8 +125,8 @@ def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
     shared = request.shared
     if not shared or len(request.system) + shared < cacheable_length(request.model):
         return request.user
-    first = {"type": "text", "text": request.user[:shared], **_CACHE_MARK}
-    return [first, {"type": "text", "text": request.user[shared:]}]
+    shared_part = {"type": "text", "text": request.user[:shared], **_CACHE_MARK}
+    return [shared_part, {"type": "text", "text": request.user[shared:]}]
 
 
 def reply_of(body: bytes) -> Reply:

@@ -119,8 +119,8 @@ def kinds_sentence(texts: Sequence[str], kind: str) -> str:
     """Join deeds that differ only in figures in one line, the latest first."""
     omission = f"; {len(texts) - _MAX_DEEDS} more" if len(texts) > _MAX_DEEDS else ""
     listing = "; ".join(text.rstrip(".") for text in texts[:_MAX_DEEDS])
-    quantity = "both" if len(texts) == 2 else "all"
-    return f"{listing}{omission} ({quantity} {kind})."
+    both_or_all = "both" if len(texts) == 2 else "all"
+    return f"{listing}{omission} ({both_or_all} {kind})."
 
 
 def tried_sentence(

@@ -309,7 +309,7 @@ def _choices(total: int, number: int) -> tuple[Ints, Ints]:
 
 
 def _shuffles(members: Sequence[Ints], count: int, seed: bytes) -> Ints:
-    """Return which vote each episode gets (shuffles x episodes), unshuffled first."""
+    """Return the votes of the episodes as indices (shuffles x episodes); row 0 is unshuffled."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
     mask = (1 << count.bit_length()) - 1  # bits of the number of an episode
     sort_keys = (draws.reshape(_SHUFFLES, count) & ~np.uint32(mask)) | np.arange(

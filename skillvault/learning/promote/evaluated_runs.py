@@ -300,7 +300,7 @@ class RunBook:
         run_ids = {*self.history.claims(run.domain, keys)}
         run_ids.update(run_id for key in keys for run_id in self._claims[run.domain, key].values())
         similar_runs = self.load(run_ids).values()
-        return {similar.claim_digest: similar.claim for similar in (run, *similar_runs)}
+        return {member.claim_digest: member.claim for member in (run, *similar_runs)}
 
     def summaries(self, domain: str, digests: Collection[str]) -> dict[str, RunSummary]:
         """Return the runs, by id, with any of these digests."""

@@ -90,7 +90,7 @@ def calibration(
     errors = [verdict for verdict in verdicts if not verdict.judge_was_right]
     # The farther a wrong verdict is from the middle, the more wrong it is.
     worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_MAX_ERRORS]
-    quotes = tuple(_quote(e, outcomes[e.id]) for e in worst)
+    quotes = tuple(_quote(verdict, outcomes[verdict.id]) for verdict in worst)
     return Calibration(len(verdicts), len(verdicts) - len(errors), quotes)
 
 

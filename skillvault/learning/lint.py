@@ -68,8 +68,8 @@ def lint_lines(findings: Sequence[Finding]) -> list[str]:
     kinds = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
     lines = [f"Lint: {kinds or 'nothing found'}; {NO_PROOF}."]
     lines += [
-        f"  {f.code:8} {escape_hidden(f.where)}  {escape_hidden(f.message)}"
-        for f in findings[:_MAX_FINDINGS]
+        f"  {finding.code:8} {escape_hidden(finding.where)}  {escape_hidden(finding.message)}"
+        for finding in findings[:_MAX_FINDINGS]
     ]
     if len(findings) > _MAX_FINDINGS:
         lines.append(f"  and {len(findings) - _MAX_FINDINGS} more; read the files themselves")

@@ -159,8 +159,8 @@ def summary(actions: Iterable[ActionOutcomes], policy: Policy, sessions: int = 0
         for outcome_id, state in action.states.items():
             groups.setdefault(state.state, []).append(action.outcomes[outcome_id])
     if not groups and sessions:
-        count = pluralize(sessions, "session")
-        return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
+        total = pluralize(sessions, "session")
+        return [f"{total}: in a skill, or too little for one; `skillvault why-not ID` says which"]
     if not groups:
         start = "drop one into inbox/, or start with `skillvault record --example`"
         return [f"no outcomes yet: {start}"]

@@ -66,7 +66,7 @@ class Readings:
         outcomes = self._latest(key, end)
         if changes and outcomes:
             first = outcomes[0][:2]
-            relevant = [o for o in relevant if not o.evaluated or o[:2] >= first]
+            relevant = [row for row in relevant if not row.evaluated or row[:2] >= first]
         return outcomes if relevant or not changes else []
 
     def read_to_point(self, key: AccountKey) -> list[IndexedOutcome]:

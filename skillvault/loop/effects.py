@@ -152,7 +152,7 @@ class Uses:
         for name, evidence in {**stored, **{n: c.evidence for n, c in counts.items()}}.items():
             new_evidence = None
             if evidence.has_decisions:
-                own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]
+                own_lifts = [lifts.get((name, index)) for index in range(len(evidence.earlier) + 1)]
                 new_evidence = verdict.with_lifts(evidence, own_lifts)
             if name in counts or stored.get(name) != new_evidence:
                 changes.append((name, new_evidence))

@@ -218,7 +218,7 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patt
         )
         leaving_names = {skill.name for skill in plan.leaving}
         keys = {fact for fact, skill in skills_of.items() if skill in leaving_names}
-        keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
+        keys.update(plan.refused, *([fact.id for fact in pattern.facts] for pattern in plan.due))
         waiting |= keys
         if not run.options.is_question:
             _keep_tallies(run, ids, keys)

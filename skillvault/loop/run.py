@@ -307,7 +307,7 @@ class Run:
     def versions(self, name: str) -> WrittenTexts:
         """Return all texts that skillvault wrote into a skill, to tell them from a person's."""
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
-        shas = [c.sha for c in program_commits(self.store.git, self.view, name, commits)]
+        shas = [commit.sha for commit in program_commits(self.store.git, self.view, name, commits)]
         contents = skill_texts(
             self.store.git,
             [(commit, name) for sha in shas for commit in (f"{sha}^", sha)],

@@ -60,9 +60,9 @@ class RecordFigures:
         """The percentages, stated or computed from fractions and counts."""
         # A figure with decimals may be a percentage, unless it is a fraction.
         percentages = (
-            _to_number(m[1])
-            for m in self._figures()
-            if m[2] or ("." in m[1] and _to_number(m[1]) > 1)
+            _to_number(match[1])
+            for match in self._figures()
+            if match[2] or ("." in match[1] and _to_number(match[1]) > 1)
         )
         fractions = (100 * value for value in self.values if 0 < value <= 1)
         counts = (100 * k / n for k, n in self.pairs if n)

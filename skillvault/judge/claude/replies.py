@@ -349,10 +349,10 @@ class SkillReader(NamedTuple):
             name: text for name, text in self.offline_draft.sections if name not in self.headings
         }
         order = [name for name, _ in self.offline_draft.sections]
-        for i, name in enumerate(self.headings):
+        for index, name in enumerate(self.headings):
             if name not in order:
-                preceding = [order.index(h) + 1 for h in self.headings[:i] if h in order]
-                following = [order.index(h) for h in self.headings[i:] if h in order]
+                preceding = [order.index(h) + 1 for h in self.headings[:index] if h in order]
+                following = [order.index(h) for h in self.headings[index:] if h in order]
                 start = min([*following, min(1, len(old_texts))])
                 order.insert(max(preceding, default=start), name)
         sections = {**old_texts, **texts}

@@ -325,14 +325,14 @@ def _list_conditions(material: _DecisionMaterial, keys: Sequence[str]) -> str:
 
 
 def _rate_findings(material: _DecisionMaterial) -> Iterator[_Mark]:
-    findings, size = material.findings, len(material.statements)
-    if material.is_run and len(findings) < _MIN_FINDING_SHARE * size:
-        share = count_of(len(findings), size)
+    findings, count = material.findings, len(material.statements)
+    if material.is_run and len(findings) < _MIN_FINDING_SHARE * count:
+        share = count_of(len(findings), count)
         yield _Mark(_PENALTY, f"only {share} statements say what was looked at and what came out")
     elif findings:
         # Conditions in a finding have earned their points already.
         most_points = 0.18 if any(finding.names for finding in findings) else 0.09
-        points = most_points * min(len(findings) / (_GOOD_FINDING_SHARE * max(size, 5)), 1)
+        points = most_points * min(len(findings) / (_GOOD_FINDING_SHARE * max(count, 5)), 1)
         quote = quote_text(findings[0].text)
         yield _Mark(points, f"says what was looked at and what came out: {quote}")
     elif measured_texts := [s.text for s in material.statements if s.figures and s.is_grounded]:
@@ -351,19 +351,19 @@ def _rate_topic(material: _DecisionMaterial) -> Iterator[_Mark]:
     surplus = len(topic_words) / max(size, 1) - _TOPIC_SHARE
     points = max(surplus, -0.3) * min(size / 6, 1)
     example = max(material.statements, key=lambda s: (s.generality, len(s.general_words)))
-    if points > 0 and any(s.is_grounded for s in material.statements):
+    if points > 0 and any(statement.is_grounded for statement in material.statements):
         yield _Mark(points, "is about the matter itself")
     elif points < 0:
         yield _Mark(points, f"says what would fit any decision: {quote_text(example.text)}")
-    if not any(s.is_grounded for s in material.statements):
+    if not any(statement.is_grounded for statement in material.statements):
         quote = quote_text(material.case.decision.reasoning, 80)
         yield _Mark(-_BONUS, f"names nothing that could be looked up: {quote}")
 
 
 def _rate_care(material: _DecisionMaterial) -> Iterator[_Mark]:
-    reading, quotes = material.reading, [s.text for s in material.findings[:1]]
+    reading, quotes = material.reading, [statement.text for statement in material.findings[:1]]
     grounded_texts = {statement.text for statement in material.statements if statement.is_grounded}
-    anchored_texts = {s.text for s in material.statements if s.is_anchored}
+    anchored_texts = {statement.text for statement in material.statements if statement.is_anchored}
     for sentence, texts in (
         ("says why", [text for text in reading.reasons if text in grounded_texts]),
         ("names a risk", [text for text in reading.risks if text in anchored_texts]),

@@ -70,7 +70,7 @@ def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
         advice = [s for s in statements if s.kind in ("lesson", "worked", "failed")]
         supporting_actions = [{actions[key] for key in s.supporting} for s in advice]
         pairs = zip(advice, supporting_actions, strict=True)
-        statements = tuple(s for s, names in pairs if len(names) >= MIN_ACTIONS)
+        statements = tuple(statement for statement, names in pairs if len(names) >= MIN_ACTIONS)
     return Findings(kind=kind, account=account, statements=statements, significant=outcomes)
 
 
@@ -97,7 +97,7 @@ def digest(findings: Findings) -> str:
 def evidence_ids(findings: Findings) -> list[str]:
     """Return the ids of outcomes for and against the statements, or of significant outcomes."""
     ids = {outcome.id for outcome in findings.account.outcomes}
-    statement_ids = {i for s in findings.statements for i in (*s.supporting, *s.against)}
+    statement_ids = {key for s in findings.statements for key in (*s.supporting, *s.against)}
     return sorted(statement_ids & ids or {outcome.id for outcome in findings.significant})
 
 
@@ -165,7 +165,7 @@ def _guide_statements(account: Account, policy: Policy) -> Iterator[Statement]:
     yield from _claims(account.outcomes)
     if tools := tools_statement(account.outcomes):
         yield tools
-    ids = {i for deed in deeds for i in (*deed.supporting, *deed.against, *deed.others[1])}
+    ids = {key for deed in deeds for key in (*deed.supporting, *deed.against, *deed.others[1])}
     yield from _tried_statements([attempt for attempt in tries if attempt.id not in ids], labels)
 
 
@@ -198,7 +198,7 @@ def _limit_single_trades(
 
 def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, float, int]:
     """Sort key: the number of runs, then a remedy, the greatest score, the latest run."""
-    supporting_tries = [t for t in tries if t.id in statement.supporting]
+    supporting_tries = [attempt for attempt in tries if attempt.id in statement.supporting]
     scores = [abs(attempt.score) for attempt in supporting_tries if attempt.score is not None]
     counts = len(statement.supporting), bool(statement.others[1]), max(scores, default=0.0)
     return *counts, tries.index(supporting_tries[-1])
@@ -251,7 +251,7 @@ def sides_of(
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
     pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
     forms = [normal_form(advice.text) for _, advice in pairs]
-    groups = ([pairs[i] for i in indices] for indices in group_same(forms))
+    groups = ([pairs[index] for index in indices] for indices in group_same(forms))
     for group in sorted(groups, key=_lesson_order):
         ids = tuple(dict.fromkeys(attempt.id for attempt, _ in group))
         group_tries, latest = [attempt for attempt, _ in group], group[-1][1]

@@ -83,7 +83,7 @@ def _long_terms(terms: Iterable[str]) -> list[str]:
 
 def _distinctive_words(prose: str) -> list[str]:
     tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
-    words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
+    words = (token for token in tokens if len(token) >= _MIN_WORD and token.lower() not in _STOP)
     spaced_words = (word for word in words if not _UNSPACED.search(word))
     return sorted(spaced_words, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MAX_TERMS]
 
@@ -131,7 +131,7 @@ def rule_evidence(
 
     `file_count` is the number of searched files.
     """
-    matches = {t: occurrences.get(t, frozenset()) for t in terms.all}
+    matches = {term: occurrences.get(term, frozenset()) for term in terms.all}
     if file_count >= _MIN_SEARCHED:
         matches = {t: files for t, files in matches.items() if len(files) <= _COMMON * file_count}
     if terms.polarity == "negative" or not terms.exact:

@@ -300,7 +300,7 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
     """
     blocks = blocks_of(appended.text)
     if appended.committed:  # otherwise the text begins with the header of the file
-        blocks = [Block(b.text, b.end, b.line) for b in blocks]
+        blocks = [Block(block.text, block.end, block.line) for block in blocks]
     unfinished_text = "" if appended.is_finished else blocks[-1].text
     blocks = blocks if appended.is_finished else blocks[:-1]
     texts, is_full = _select_fitting([b for b in blocks if not flaw_of(b)], appended, redact)
@@ -309,11 +309,11 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
     waits = bool(unfinished_text.strip())
     if not content:
         return AdoptionPlan(None, tuple(problems), _encode(appended.text), waits)
-    leftover = "".join(b.full_text for b in blocks if b.line not in texts)
+    leftover = "".join(block.full_text for block in blocks if block.line not in texts)
     adoption = Adoption(
         LEARNINGS,
         appended.blob,
-        _encode("".join(b.full_text for b in blocks)),
+        _encode("".join(block.full_text for block in blocks)),
         _encode(content),
         _encode(leftover),
     )

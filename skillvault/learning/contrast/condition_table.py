@@ -301,7 +301,7 @@ def _stack(columns: Sequence[Column], count: int) -> ConditionTable:
 def _select(table: ConditionTable, columns: Sequence[int]) -> ConditionTable:
     return ConditionTable(
         [table.rules[column] for column in columns],
-        [table.opposites[i] for i in columns],
+        [table.opposites[column] for column in columns],
         table.truth[columns],
         table.recorded[columns],
     )
@@ -321,14 +321,14 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
     truth = np.where(flips[:, None], table.recorded & ~table.truth, table.truth)
     packed_bits = np.concatenate([np.packbits(truth, 1), np.packbits(table.recorded, 1)], axis=1)
     groups: dict[bytes, list[int]] = defaultdict(list)
-    for i, row in enumerate(packed_bits):
-        groups[row.tobytes()].append(i)
+    for index, row in enumerate(packed_bits):
+        groups[row.tobytes()].append(index)
     names = [_general_names(table, members, flips) for members in groups.values()]
     unique = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
     truth = np.where(upside[:, None], unique.recorded & ~unique.truth, unique.truth)
-    rules = [(b if flip else a) or () for (a, b), flip in zip(names, upside, strict=True)]
-    opposites = [a if flip else b for (a, b), flip in zip(names, upside, strict=True)]
+    rules = [(b if swap else a) or () for (a, b), swap in zip(names, upside, strict=True)]
+    opposites = [a if swap else b for (a, b), swap in zip(names, upside, strict=True)]
     return ConditionTable(rules, opposites, truth, unique.recorded)
 
 

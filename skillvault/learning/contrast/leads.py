@@ -156,7 +156,7 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _MIN_SIDE) & (counts >= _MIN_EPISODES)
     rows = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
-    return _Cuts([columns[i] for i in rows], keys[rows], truth[rows], is_testable[rows])
+    return _Cuts([columns[row] for row in rows], keys[rows], truth[rows], is_testable[rows])
 
 
 def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]:
@@ -165,8 +165,8 @@ def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]
     aligned_truths = np.where(truth[np.arange(len(truth)), first, None], recorded & ~truth, truth)
     packed_bits = np.packbits(np.concatenate([aligned_truths, recorded], axis=1), axis=1)
     place_by_bits: dict[bytes, int] = {}
-    for i in candidates.tolist():
-        place_by_bits.setdefault(packed_bits[i].tobytes(), i)
+    for index in candidates.tolist():
+        place_by_bits.setdefault(packed_bits[index].tobytes(), index)
     return list(place_by_bits.values())
 
 
@@ -196,7 +196,7 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     smallest = shares.min(axis=0)
     key = int(shares[:, 0].argmin())
     members = np.flatnonzero(cuts.keys == cuts.keys[starts[key]])
-    best_index = max(members.tolist(), key=lambda i: round(float(surprises[i, 0]), 3))
+    best_index = max(members.tolist(), key=lambda index: round(float(surprises[index, 0]), 3))
     return best_index, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
 
 

@@ -122,7 +122,7 @@ def _decisions_of(
         for name, truth in truths.items()
         if is_enough and _MIN_RESULTS <= truth.sum() <= len(truth) - _MIN_RESULTS
     }
-    sessions = number_names([o.session for o in recent])
+    sessions = number_names([outcome.session for outcome in recent])
     return Decisions(recent, testable_results, strata, episodes, sessions)
 
 

@@ -89,7 +89,7 @@ def detect_all(
 
 def handles_of(names: Iterable[str]) -> dict[str, str]:
     """Map the handles S1, S2, … to skills, in the order shown."""
-    return {f"S{n}": name for n, name in enumerate(names, 1)}
+    return {f"S{number}": name for number, name in enumerate(names, 1)}
 
 
 def detect(name: str, body: str, reasoning: str) -> Detection:

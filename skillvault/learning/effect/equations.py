@@ -138,7 +138,7 @@ def _domain_spread(estimates: Sequence[Belief]) -> float:
     pairs, total = list(zip(weights, estimates, strict=True)), sum(weights)
     mean = sum(weight * estimate.mean for weight, estimate in pairs) / total
     squares = sum(weight * (estimate.mean - mean) ** 2 for weight, estimate in pairs)
-    degrees = total - sum(w * w for w in weights) / total
+    degrees = total - sum(weight * weight for weight in weights) / total
     return (squares - (len(estimates) - 1)) / degrees if degrees > 0 else 0.0
 
 

@@ -125,7 +125,7 @@ def find_mentions(
     names means the skill that was shown; if none was shown, it is not a mention.
     """
     counts = Counter(name for word in set(_lower_words(text)) for name in names.get(word, ()))
-    likely = {name for name, n in counts.items() if n >= len(_needed_words(name))}
+    likely = {name for name, count in counts.items() if count >= len(_needed_words(name))}
     spans = [
         *(span for name in likely | shown_texts.keys() for span in _find_name(name, text)),
         *(span for name, body in shown_texts.items() for span in _find_title(name, body, text)),

@@ -402,11 +402,11 @@ class Neighbours:
                 neighbours |= holders & _select_texts(count, planes)
         return neighbours
 
-    def _shared_needed(self, a: int, b: int) -> int | None:
-        """Return how many words sets of sizes `a` and `b` must share, or None if it cannot be."""
-        count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
-        while count <= min(a, b):
-            if count / (a + b - count) > self.threshold:
+    def _shared_needed(self, size: int, other_size: int) -> int | None:
+        """Return how many words sets of these sizes must share, or None if that cannot be."""
+        count = max(int(self.threshold / (1 + self.threshold) * (size + other_size)) - 1, 1)
+        while count <= min(size, other_size):
+            if count / (size + other_size - count) > self.threshold:
                 return count
             count += 1
         return None

@@ -239,7 +239,7 @@ def _find_recurring(
         used_facts: set[str] = set()
         texts = [statement_of(fact) for fact in facts]
         for indices in clusters(texts, settings.cluster_above, settings.cluster_size):
-            cluster = tuple(facts[i] for i in indices)
+            cluster = tuple(facts[index] for index in indices)
             used_facts.update(fact.id for fact in cluster)
             yield kind, cluster
         for fact in facts if material.rules.weighs else ():
@@ -301,7 +301,7 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     support = material.support(fact_ids)
     if pattern.digest is not None:
         run_ids = set(pattern.run_ids)
-        support = [e for e in support if e.id in run_ids]
+        support = [evaluation for evaluation in support if evaluation.id in run_ids]
     texts = [statement_of(fact) for fact in pattern.facts]
     if len(texts) == 1:  # the words that its repeats share make a better theme
         texts = [e.key_insight for e in support if e.key_insight] or texts
@@ -312,7 +312,7 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
         theme=make_inert("-".join(re.findall(r"\w+(?:[.']\w+)*", theme(texts))), 70),
         facts=_facts_with_rates(pattern, material),
         evaluations=tuple(support),
-        outcomes=material.outcomes_of([e.id for e in support]),
+        outcomes=material.outcomes_of([evaluation.id for evaluation in support]),
         against=pattern.opponents,
     )
 

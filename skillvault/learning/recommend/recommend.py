@@ -232,24 +232,24 @@ def recommend(
     request = _Request(query, rules, pins, weighing, read_text, background or Background())
     pool = _select_candidates(candidates, query, pins)
     doubtful = [c for c in pool if c.name not in pins and not _is_qualified(c, rules)]
-    doubtful_names = {c.name for c in doubtful}
+    doubtful_names = {candidate.name for candidate in doubtful}
     excluded = {c.name for c in pool if c.seed and not _is_requested(c, query, pins)}
     is_eligible = _eligibility_test(request, excluded)
     eligible: list[_Contender] = []
     irrelevant: list[_Contender] = []
-    qualified = (c for c in pool if c.name not in doubtful_names)
-    matching, unmatched = _split_by_match(qualified, request)
-    for contender in (_score(c, request) for c in matching):
+    qualified = (candidate for candidate in pool if candidate.name not in doubtful_names)
+    matches, others = _split_by_match(qualified, request)
+    for contender in (_score(candidate, request) for candidate in matches):
         (eligible if is_eligible(contender) else irrelevant).append(contender)
     doubtful_contenders = (
-        _score(c, request)
-        for c in doubtful
-        if next_status(c.status, c.evidence, rules).status != "retired"
+        _score(candidate, request)
+        for candidate in doubtful
+        if next_status(candidate.status, candidate.evidence, rules).status != "retired"
     )
     order, newcomer = _explore(eligible, filter(is_eligible, doubtful_contenders), request)
-    weak = [c for c in doubtful if c is not newcomer]
+    weak = [candidate for candidate in doubtful if candidate is not newcomer]
     if weighing.has_task:  # an irrelevant skill is left out for its relevance, not its effect
-        weak_contenders = [_score(c, request) for c in weak]
+        weak_contenders = [_score(candidate, request) for candidate in weak]
         irrelevant += (contender for contender in weak_contenders if not is_eligible(contender))
         weak = [contender.candidate for contender in weak_contenders if is_eligible(contender)]
     served_skills, facts, withheld = _choose(order, request)
@@ -262,17 +262,17 @@ def recommend(
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
         _withhold_irrelevant(irrelevant, request),
         # Skills without a word of the task are scored only if the answer names them.
-        _withhold_irrelevant((_score(c, request) for c in unmatched), request),
+        _withhold_irrelevant((_score(candidate, request) for candidate in others), request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
-    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in unmatched}
+    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in others}
     offered = [candidate for candidate in pool if candidate.name not in excluded]
     return Selection(
         domain=query.domain,
         decision=query.decision,
         recommended=served_skills,
         withheld=list(left_out if query.explain else islice(left_out, MAX_NEXT)),
-        total_considered=sum(c.domain in (query.domain, None) for c in offered),
+        total_considered=sum(candidate.domain in (query.domain, None) for candidate in offered),
         excluded_low_effectiveness=len(weak),
         excluded_low_relevance=len(irrelevant_names - excluded),
         over_budget=sum(skill.reason == "budget" for skill in withheld),

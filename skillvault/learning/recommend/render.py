@@ -107,8 +107,8 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         "context": dict(query.context),
         **({"facts": facts} if facts else {}),
         "shown": [
-            {"skill": s.name, **{key: getattr(s, key) for key in _RECORDED_KEYS}}
-            for s in answer.recommended
+            {"skill": skill.name, **{key: getattr(skill, key) for key in _RECORDED_KEYS}}
+            for skill in answer.recommended
         ],
         "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
         "next": [{"skill": skill.name, "reason": skill.reason} for skill in omitted[:MAX_NEXT]],

@@ -67,9 +67,9 @@ def merge_settings(versions: Versions) -> bytes:
     values = _nest({path: setting.value for path, setting in settings.items()})
     content = _policy_text(values, versions)
     lines = [
-        f"# undecided: {'.'.join(path)} is {_SEPARATOR.join(sorted(s.undecided))}{_HINT}\n"
-        for path, s in sorted(settings.items())
-        if s.undecided
+        f"# undecided: {'.'.join(path)} is {_SEPARATOR.join(sorted(setting.undecided))}{_HINT}\n"
+        for path, setting in sorted(settings.items())
+        if setting.undecided
     ]
     return (content + "".join(lines)).encode()
 

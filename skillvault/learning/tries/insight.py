@@ -107,7 +107,7 @@ def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _plain_statements(statements: Iterable[str | None]) -> list[str]:
-    return [t for t in statements if t and not is_narration(t) and not is_praise(t)]
+    return [text for text in statements if text and not is_narration(text) and not is_praise(text)]
 
 
 def _discoveries(reading: Reading, outcome: Outcome) -> Iterator[Insight]:

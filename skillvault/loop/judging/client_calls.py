@@ -451,7 +451,7 @@ def _empty_folder() -> Iterator[str]:
 
 
 def _is_running(child: int) -> bool:
-    """Return True if a child runs: it leads its session, unlike other processes with its id."""
+    """Return True if a child runs; it leads its session, another process with its id does not."""
     try:
         is_leader = child > 0 and os.getpgid(child) == os.getsid(child) == child
     except ProcessLookupError:

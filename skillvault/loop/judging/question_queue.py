@@ -183,7 +183,7 @@ class QuestionQueue:
         old_answer = run.view.answers.get(reply.key)
         if old_answer is not None:
             # The vault adds `unlike` to a reply.
-            old_reply = {k: v for k, v in old_answer.reply.items() if k != "unlike"}
+            old_reply = {key: value for key, value in old_answer.reply.items() if key != "unlike"}
             with suppress(BadInputError):
                 if strict_json.load(_without_fence(reply.text)) == old_reply:
                     return None

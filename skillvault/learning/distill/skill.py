@@ -127,8 +127,8 @@ def _source_words(sessions: Sequence[Session]) -> str:
     names = [make_inert(session.name, _MAX_NAME) for session in sessions]
     if len(names) > _MAX_NAMES:
         names = [*names[: _MAX_NAMES - 1], f"{len(names) - _MAX_NAMES + 1} more"]
-    noun = f"{len(sessions)} sessions" if len(sessions) > 1 else "Session"
-    return f"{noun} {join_items(names)}, {' to '.join(days)}"
+    prefix = f"{len(sessions)} sessions" if len(sessions) > 1 else "Session"
+    return f"{prefix} {join_items(names)}, {' to '.join(days)}"
 
 
 def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:

@@ -281,20 +281,20 @@ def _recent_effects(
     error_sums = np.concatenate([np.cumsum(errors[::-1])[::-1], [0.0]])
     order = np.argsort(entries.columns, kind="stable")
     starts = np.searchsorted(entries.columns[order], np.arange(len(effects) + 1))
-    for i, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
-        rows = order[starts[i] : starts[i + 1]]
+    for index, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
+        rows = order[starts[index] : starts[index + 1]]
         decisions, applied = entries.decisions[rows], entries.uses[rows]
         uses = decisions[applied > UNSEEN]
         trace = _Trace(decisions, applied, errors, error_sums, float(variance))
-        latest_effect, change = (0.0, 0.0), 0.0
+        latest_effect, growth = (0.0, 0.0), 0.0
         if len(uses) > times:
             precision, difference = _span_effect(trace, uses[-times], len(errors))
             latest_effect = precision, difference + float(effect)
         if len(uses) >= 2 * _MIN_HALF:
             middle = uses[len(uses) // 2]
             early_effect = _span_effect(trace, uses[0], middle)
-            change = _change_variance(early_effect, _span_effect(trace, middle, len(errors)))
-        yield latest_effect, change
+            growth = _change_variance(early_effect, _span_effect(trace, middle, len(errors)))
+        yield latest_effect, growth
 
 
 class _Trace(NamedTuple):

@@ -38,7 +38,7 @@ def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:
 
 
 def xml(answer: Selection) -> str:
-    """Return the skills and facts without badges and instruction, or "" without any."""
+    """Return the XML of skills and facts, without badges and instruction, or "" without any."""
     return "\n".join(_blocks(answer, _by_name))
 
 

@@ -253,9 +253,9 @@ class Watch:
     def _sleep(self, events: InboxEvents, seconds: float) -> None:
         """Sleep for at most `seconds`, or until an event came and it is quiet again."""
         end = time.monotonic() + seconds
-        while (remaining := end - time.monotonic()) > 0:
+        while (seconds_left := end - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.wait(min(_CHECK_SECONDS, remaining)) or events.is_stale():
+            if events.wait(min(_CHECK_SECONDS, seconds_left)) or events.is_stale():
                 self._wait_for_quiet(events)
                 return
 
@@ -263,9 +263,9 @@ class Watch:
         """Wait until no event has come for the quiet time, up to a limit."""
         end = time.monotonic() + _MAX_QUIET_TIMES * self._quiet_seconds
         quiet_end = time.monotonic() + self._quiet_seconds
-        while (remaining := min(quiet_end, end) - time.monotonic()) > 0:
+        while (seconds_left := min(quiet_end, end) - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.wait(min(_CHECK_SECONDS, remaining)):
+            if events.wait(min(_CHECK_SECONDS, seconds_left)):
                 quiet_end = time.monotonic() + self._quiet_seconds
 
     def _wait(self, seconds: float) -> None:

@@ -53,11 +53,11 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     rates = [hits / (hits + errors) for hits, errors in tally]
     lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in tally]
     highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in tally]
-    balanced = sum(rates) / 2
+    mean_rate = sum(rates) / 2
     return Accuracy(
-        balanced=round(balanced, 4),
-        low=round(balanced - math.dist(rates, lows) / 2, 4),
-        high=round(balanced + math.dist(rates, highs) / 2, 4),
+        balanced=round(mean_rate, 4),
+        low=round(mean_rate - math.dist(rates, lows) / 2, 4),
+        high=round(mean_rate + math.dist(rates, highs) / 2, 4),
         successes=sum(tally[0]),
         failures=sum(tally[1]),
     )

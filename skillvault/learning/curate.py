@@ -246,8 +246,8 @@ def _add_former_names(
         new_link = link_of(link.type, source, target, link.created_at)
         new_links.append(replace(new_link, metadata=link.metadata))
         removes.append(f"{LINK}{link.id}")
-    formerly = " ".join(dict.fromkeys(name for name in former_names if name != new_ref.id))
-    edits = (Edit(path, ("name",), new_ref.id), Edit(path, ("metadata", "formerly"), formerly))
+    aliases = " ".join(dict.fromkeys(name for name in former_names if name != new_ref.id))
+    edits = (Edit(path, ("name",), new_ref.id), Edit(path, ("metadata", "formerly"), aliases))
     return replace(change, edits=edits, writes=tuple(new_links), removes=tuple(removes))
 
 

@@ -48,24 +48,24 @@ def step(run: Run) -> Iterator[Change]:
         yield from (answer_rules.answer_change(answer) for answer in new_answers)
         return
     due_keys = set(run.view.due.keys(STEP))
-    waiting: set[str] = set()
+    waiting_refs: set[str] = set()
     for answer in new_answers:
         change = _find_effect(run, answer, is_new=True)
         if change is None or _find_edits(run, change):
             if change:
-                waiting.add(answer.id)
+                waiting_refs.add(answer.id)
             change = answer_rules.answer_change(answer)
         yield change
     for answer in run.view.answers.get_many(due_keys).values():
         change = _find_effect(run, answer, is_new=False)
         if change is not None and (edits := _find_edits(run, change)):
-            waiting.add(answer.id)
+            waiting_refs.add(answer.id)
             for path, reason in edits.items():
                 run.wait(path, reason)
         elif change is not None:
             yield change
     yield from _ask_claude(run)
-    run.settle(STEP, {*due_keys, *(answer.id for answer in new_answers)} - waiting)
+    run.settle(STEP, {*due_keys, *(answer.id for answer in new_answers)} - waiting_refs)
 
 
 def _ask_claude(run: Run) -> Iterator[Change]:

@@ -42,13 +42,13 @@ def step(run: Run) -> Iterator[Change]:
     scan = _scan_inputs(run)
     tail_version = yield from _adopt_rules(run)
     run.flush()
-    waiting = len(run.report.waiting)
+    waiting_count = len(run.report.waiting)
     if tiers := _load_tiers(run):
         new_tiers = yield from _capture_patterns(run, tiers)
         yield from learned.edited_patterns_change(run, new_tiers)
     run.flush()
     run.report.problems += _find_mistakes(run, waits=tail_version == _UNFINISHED_TEXT)
-    if len(run.report.waiting) == waiting and not run.options.is_question:
+    if len(run.report.waiting) == waiting_count and not run.options.is_question:
         tail_version = scan.tail if tail_version is None else tail_version
         run.store.staging.captures.note_scan(
             replace(scan, blobs=_blobs_of_tiers(run), tail=tail_version)

@@ -319,7 +319,7 @@ def load_assessed_skill(
     ref = Ref("skill", row.name)
     is_retired = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
     last_outcome = view.uses.last_counted(row.name)
-    assessed = AssessedSkill(
+    assessed_skill = AssessedSkill(
         name=row.name,
         shelf=row.shelf,
         status=row.status,
@@ -330,12 +330,12 @@ def load_assessed_skill(
     )
     skill = view.skills.find(row.name) if is_retired or evidence.trial else None
     if skill is None:
-        return assessed
+        return assessed_skill
     end, life = time_of(skill.retired), lifetime(skill, view.policy)
     last_commits = view.history.commits_touching([ref])[:1]
     count = view.uses.closed_since(row.domain, micros(end)) if is_retired and end else 0
     return replace(
-        assessed,
+        assessed_skill,
         retired=end,
         trial=time_of(skill.trial),
         decisions_since=count,

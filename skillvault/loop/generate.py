@@ -93,8 +93,8 @@ def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> 
         return ""
     for _, existing in kinds:
         name = existing.skill.name if existing.skill else ""
-        if waiting := waiting_version(run.view, name):
-            return f"what is known by now is in {waiting.name}, which waits for you"
+        if version := waiting_version(run.view, name):
+            return f"what is known by now is in {version.name}, which waits for you"
         for proposal in run.rejections.proposals:
             if proposal.replaces and proposal.replaces == name:
                 reason_text = f": {proposal.reason}" if proposal.reason else ""

@@ -438,13 +438,13 @@ class Run:
 
     def flush(self) -> None:
         """Publish the pending changes together, or one by one if a person edits a file."""
-        pending, self._pending = self._pending, []
+        changes, self._pending = self._pending, []
         if self.options.dry:
-            for item in pending:
+            for item in changes:
                 self._add_result(ChangeResult(item.change, None))
-        elif pending:
+        elif changes:
             start = time.monotonic()
-            self._publish(pending)
+            self._publish(changes)
             self._last_duration = time.monotonic() - start
             if self.options.between:
                 self.options.between()

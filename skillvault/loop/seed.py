@@ -321,9 +321,9 @@ def _strategy_brief(run: Run, material: strategy.StrategyMaterial) -> Period:
     brief = strategy.period_of(material.domain, outcomes, evaluations, run.policy)
     if run.policy.judge.provider == "offline":
         return brief
-    current = material.skill.body if material.skill else ""
+    body = material.skill.body if material.skill else ""
     facts = domain_facts(run, material.domain)
-    return replace(brief, current=current, facts=tuple(facts))
+    return replace(brief, current=body, facts=tuple(facts))
 
 
 def _compose_strategy(

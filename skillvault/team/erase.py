@@ -195,7 +195,7 @@ def _undo_killed_erasure(git: Git, branch: str) -> None:
 def _check_state(store: Store) -> Upstream | None:
     """Return the upstream; raise an error if work of a person would be lost or has the text."""
     git, policy = store.git, store.head().policy
-    git_dir, common = git.dirs()
+    git_dir, common_dir = git.dirs()
     if reason := git.pause_reason(policy.branch):
         raise PausedError(f"paused: {reason}")
     status = os.fsdecode(git.run("status", "--porcelain", "-z", "--untracked-files=all",
@@ -210,9 +210,9 @@ def _check_state(store: Store) -> Upstream | None:
                 f"{ref} would keep the text; use what is in it (`git stash pop`), or remove it by "
                 f"`git update-ref -d {ref}`, then erase"
             )
-    if git_dir != common or (common / "worktrees").is_dir():
+    if git_dir != common_dir or (common_dir / "worktrees").is_dir():
         raise UsageError("the vault has several work trees; remove all but one by `git worktree`")
-    if (common / "objects/info/alternates").exists() or git.is_partial():
+    if (common_dir / "objects/info/alternates").exists() or git.is_partial():
         raise UsageError("this clone borrows objects; erase in a full clone instead")
     for commit in store.taken.commits(age=0.0):
         if git.history.is_ancestor(commit, git.tip(policy.branch) or ""):

@@ -125,8 +125,8 @@ def rule_of(block: Block) -> WrittenRule | None:
     words = rule_words(block.text)
     if block.header or _width(words) < _MIN_WIDTH:
         return None
-    blank = takewhile(lambda line: not line.strip(), _LINE.findall(block.text))
-    line = block.line + len(list(blank))
+    blank_lines = takewhile(lambda line: not line.strip(), _LINE.findall(block.text))
+    line = block.line + len(list(blank_lines))
     return WrittenRule(words, rule_key(words), line, scope=scope_of(block.text))
 
 

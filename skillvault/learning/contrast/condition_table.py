@@ -281,8 +281,8 @@ def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
     counts = ((float(column.truth.sum()), column) for column in columns)
     choices = [(n, c) for n, c in counts if _MIN_OF_PAIR <= n <= len(outcomes) - _MIN_OUTCOMES]
     choices.sort(key=lambda pair: (abs(pair[0] - len(outcomes) / 2), generality(pair[1].rule)))
-    nearest = [column for _, column in choices[:_MAX_PAIRED]]
-    return sorted(nearest, key=lambda column: generality(column.rule))
+    best_columns = [column for _, column in choices[:_MAX_PAIRED]]
+    return sorted(best_columns, key=lambda column: generality(column.rule))
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────
@@ -324,12 +324,12 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
     for index, row in enumerate(packed_bits):
         groups[row.tobytes()].append(index)
     names = [_general_names(table, members, flips) for members in groups.values()]
-    unique = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
+    merged = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
-    truth = np.where(upside[:, None], unique.recorded & ~unique.truth, unique.truth)
+    truth = np.where(upside[:, None], merged.recorded & ~merged.truth, merged.truth)
     rules = [(b if swap else a) or () for (a, b), swap in zip(names, upside, strict=True)]
     opposites = [a if swap else b for (a, b), swap in zip(names, upside, strict=True)]
-    return ConditionTable(rules, opposites, truth, unique.recorded)
+    return ConditionTable(rules, opposites, truth, merged.recorded)
 
 
 def _general_names(

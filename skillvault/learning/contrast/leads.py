@@ -193,11 +193,11 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     by_key = np.maximum.reduceat(surprises, starts, axis=0)
     by_key[:, 0] -= _ROUNDING
     shares = np.array([_tail_shares(row) for row in by_key])
-    smallest = shares.min(axis=0)
+    least_shares = shares.min(axis=0)
     key = int(shares[:, 0].argmin())
     members = np.flatnonzero(cuts.keys == cuts.keys[starts[key]])
     best_index = max(members.tolist(), key=lambda index: round(float(surprises[index, 0]), 3))
-    return best_index, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
+    return best_index, float((least_shares <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
 
 
 def _tail_shares(values: Floats) -> Floats:
@@ -223,8 +223,8 @@ def _surprises(surplus: Floats, cuts: _Cuts, votes: Floats) -> Floats:
     failures = np.rint(sizes[1] * votes.mean()).clip(1, sizes[1] - 1).astype(int)
     table = np.array([_mid_p(a, n, k, len(votes)) for a, n, k in np.stack([*sizes, failures]).T])
     row = inverse.ravel()[:, None]
-    expected = (sizes[0] * failures / sizes[1])[row].astype(np.float32)
-    counts = np.clip(surplus + expected, 0, failures[row]).astype(np.float32)
+    expectations = (sizes[0] * failures / sizes[1])[row].astype(np.float32)
+    counts = np.clip(surplus + expectations, 0, failures[row]).astype(np.float32)
     nearest_counts = np.rint(counts)
     step = counts - nearest_counts
     nearest_counts = nearest_counts.astype(np.intp)

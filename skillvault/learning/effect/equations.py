@@ -87,13 +87,13 @@ def _pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[
     """Update the solutions with the base rates of all domains (empirical Bayes)."""
     mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
     for _ in range(_POOL_ROUNDS):
-        expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
-        updates = [_update_belief(fit, 0, _BASE_PRIOR, expected, size=1) for fit in solutions]
+        belief = Belief(mean_rate, _SPREAD_FACTOR * spread)
+        updates = [_update_belief(fit, 0, _BASE_PRIOR, belief, size=1) for fit in solutions]
         mean_rate = sum(float(base.mean[0]) for base in updates) / len(updates)
         squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in updates)
         spread = (sum(squares) + _BASE_SPREAD**2) / (len(updates) + 1)
-    expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
-    return [_update_belief(fit, 0, _BASE_PRIOR, expected) for fit in solutions]
+    belief = Belief(mean_rate, _SPREAD_FACTOR * spread)
+    return [_update_belief(fit, 0, _BASE_PRIOR, belief) for fit in solutions]
 
 
 def _pool_choosing(

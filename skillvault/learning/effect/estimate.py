@@ -77,13 +77,13 @@ def add_up(
     """
     by_entry = _by_entry(observations, version_starts)
     use_counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
-    latest = {skill: len(version_starts.get(skill, ())) for _, (skill, _) in by_entry}
-    skills = sorted(latest, key=lambda name: (-use_counts.get((name, latest[name]), 0), name))[
+    versions = {skill: len(version_starts.get(skill, ())) for _, (skill, _) in by_entry}
+    skills = sorted(versions, key=lambda name: (-use_counts.get((name, versions[name]), 0), name))[
         :_MAX_SKILLS
     ]
     # Each version gets a column, because the effect of an old text informs the next one.
     columns = tuple(
-        (name, version) for name in sorted(skills) for version in range(latest[name] + 1)
+        (name, version) for name in sorted(skills) for version in range(versions[name] + 1)
     )
     groups = sorted(totals)
     entries = _entries(by_entry, columns, groups)

@@ -162,8 +162,8 @@ def _quotation_values(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
         return target
     target_words = _words_with_target(quoted.quote, outcome)
     # Other figures belong to the deed, and stay.
-    measured = (f for m in _MEASURED.finditer(quoted.quote) for f in _FIGURE.findall(m[0]))
-    return (*target, *_observed_figures(outcome), *measured, *target_words)
+    figures = (f for m in _MEASURED.finditer(quoted.quote) for f in _FIGURE.findall(m[0]))
+    return (*target, *_observed_figures(outcome), *figures, *target_words)
 
 
 def _fact_label(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome) -> str:

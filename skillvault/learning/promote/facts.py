@@ -101,9 +101,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         opponents = self.counts.opponent_counts(facts)
         runs = self.counts.supporter_counts(opponents)
         return frozenset(
-            fact_id
-            for fact_id, count in opponents.items()
-            if is_contested(facts[fact_id], runs.get(fact_id, 0), count)
+            key
+            for key, count in opponents.items()
+            if is_contested(facts[key], runs.get(key, 0), count)
         )
 
     @cached_property
@@ -388,10 +388,10 @@ class Neighbours:
         """Return the number of the most similar neighbour (the earliest of equals), or None."""
         texts, neighbours = self._neighbours_of(text), list[tuple[float, int]]()
         while texts:
-            lowest = texts & -texts
-            number = lowest.bit_length() - 1
+            lowest_bit = texts & -texts
+            number = lowest_bit.bit_length() - 1
             neighbours.append((jaccard(text, self._sets[number]), -number))
-            texts ^= lowest
+            texts ^= lowest_bit
         return -max(neighbours)[1] if neighbours else None
 
     def _neighbours_of(self, text: frozenset[str]) -> _TextSet:

@@ -208,8 +208,8 @@ def _unsupported_skills(
     """Return the skills whose facts no longer recur: they are contested or reworded."""
     if not material.rules.weighs:
         return ()
-    others = (skill for name, skill in sorted(skills.items()) if name not in live_names)
-    generated_skills = (skill for skill in others if skill.origin == "generated")
+    other_skills = (skill for name, skill in sorted(skills.items()) if name not in live_names)
+    generated_skills = (skill for skill in other_skills if skill.origin == "generated")
     return tuple(skill for skill in generated_skills if skill.status not in FIXED_STATUSES)
 
 
@@ -272,16 +272,16 @@ def fact_state(
 
 
 def _explain_alone(fact: Fact, material: PromotionMaterial, settings: PromotePolicy) -> str:
-    others = (other for other in material.current_facts if other.id != fact.id)
-    peers = (o for o in others if (o.domain, o.trust) == (fact.domain, fact.trust))
+    other_facts = (other for other in material.current_facts if other.id != fact.id)
+    peers = (o for o in other_facts if (o.domain, o.trust) == (fact.domain, fact.trust))
     neighbours = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
     count = sum(value > settings.cluster_above for value, _ in neighbours)
-    nearest = f"; the nearest is {neighbours[0][1]} at {neighbours[0][0]:.2f}" if neighbours else ""
+    remark = f"; the nearest is {neighbours[0][1]} at {neighbours[0][0]:.2f}" if neighbours else ""
     sessions = len(material.sessions([fact]))
     alone_note = f"; sessions that support it: {sessions}, alone it needs {settings.cluster_size}"
     return (
         f"other facts more than {settings.cluster_above:.2f} similar: {count}, a pattern needs "
-        f"{settings.cluster_size - 1}{nearest}{alone_note if material.rules.weighs else ''}"
+        f"{settings.cluster_size - 1}{remark}{alone_note if material.rules.weighs else ''}"
     )
 
 

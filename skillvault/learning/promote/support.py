@@ -150,16 +150,16 @@ class Support:
 
     def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
         """Yield the runs by time, but a run whose judge names a fact after the fact's run."""
-        waiting: list[EvaluatedRun] = []
+        waiting_runs: list[EvaluatedRun] = []
         for run in runs:
             self._book.add_runs([run])
             if run.named_fact is None or self._is_known(run.named_fact):
                 yield run
             else:
-                waiting.append(run)
-        while waiting:
-            ready_runs = (run for run in waiting if self._is_known(run.named_fact or ""))
-            waiting.remove(next_run := next(ready_runs, waiting[0]))
+                waiting_runs.append(run)
+        while waiting_runs:
+            ready_runs = (run for run in waiting_runs if self._is_known(run.named_fact or ""))
+            waiting_runs.remove(next_run := next(ready_runs, waiting_runs[0]))
             yield next_run
 
     def _is_known(self, fact: str) -> bool:
@@ -294,18 +294,18 @@ class Support:
         if rejection := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
             self._rejected.add(rejection)
             return
-        unmet = find_unmet(run.evaluation, self._material, self._policy)
+        obstacle = find_unmet(run.evaluation, self._material, self._policy)
         digests = self._agreeing_claims(run, claims)
         if digests is None:  # a person replaced the text of this fact
             return
-        if unmet and not (run.has_content and self._is_supported(run, digests, claims)):
+        if obstacle and not (run.has_content and self._is_supported(run, digests, claims)):
             return
         runs = self._book.load(self._supporter_ids(run, digests))
         source = min(runs.values(), key=lambda candidate: candidate.order)
         if source.id != run.id:  # the fact gets the text of `source`
             claims = self._book.find_similar(source)
             digests = self._agreeing_claims(source, claims) or {source.claim_digest}
-            if unmet and not self._is_supported(source, digests, claims):
+            if obstacle and not self._is_supported(source, digests, claims):
                 return
         if run.evaluation.is_outdated and not self._upgrades:
             self._withheld.add((source.domain, min(digests)))

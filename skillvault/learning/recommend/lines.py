@@ -62,8 +62,8 @@ def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, L
             words = _REPOSITORY.sub(r"\1", _COUNTS.sub("", line))
             words = _PAIR.sub(" ", words)  # a task about SOL is about SOL-PERP
             form = normal_form(f"{about}: {words}")
-            shared = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
-            matches[line] = LineMatch(shared, shared / total)
+            score = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
+            matches[line] = LineMatch(score, score / total)
     return matches
 
 
@@ -131,5 +131,5 @@ def _cut_section(section: str, near_lines: Sequence[str]) -> str:
 def is_covered(line: str, body: str) -> bool:
     """Return True if a text has the deed in the line of a try already."""
     deed = _DEED_END.split(line.partition(": ")[2], maxsplit=1)[0].rstrip(".")
-    _, _, unlabelled = deed.partition(": ")  # a text leaves the target out if all are equal
-    return deed in body or (unlabelled != "" and unlabelled in body)
+    _, _, plain_deed = deed.partition(": ")  # a text leaves the target out if all are equal
+    return deed in body or (plain_deed != "" and plain_deed in body)

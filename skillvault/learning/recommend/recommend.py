@@ -425,8 +425,8 @@ def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str
     evidence = candidate.evidence
     draw = None if decision is None else partial(draw_normal, decision, candidate.name)
     is_proven = rules.is_proven(candidate.status, evidence, rules)
-    proven = {"proven": rules.policy.recommend.proven} if is_proven else {}
-    return proven | rules.gains(evidence, candidate.elsewhere, draw, rules.policy)
+    bonus = {"proven": rules.policy.recommend.proven} if is_proven else {}
+    return bonus | rules.gains(evidence, candidate.elsewhere, draw, rules.policy)
 
 
 # ── the shown skills ─────────────────────────────────────────────────────────────────────
@@ -522,7 +522,7 @@ def _disclose(
             by_lines=contender.candidate.kind == "guide",
         )
         slots.append(slot)
-    hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
+    hidden_actions = {c.name: _actions(request, c) or frozenset() for c in held_out}
     # A guide includes the facts about its action.
     guided_actions = frozenset[Action]().union(
         *(slot.actions or () for slot in slots if slot.by_lines)
@@ -531,7 +531,7 @@ def _disclose(
     hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided_actions]
     budgets = (request.query.budget, settings.budget, math.inf)
     budget = next(budget for budget in budgets if budget is not None)
-    answer = disclosure.disclose(slots, hidden, hits, settings, budget=budget)
+    answer = disclosure.disclose(slots, hidden_actions, hits, settings, budget=budget)
     served_skills = [
         _serve(contender, text, request, f"S{number}")
         for number, (contender, text) in enumerate(zip(contenders, answer.skills, strict=False), 1)

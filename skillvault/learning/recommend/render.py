@@ -89,7 +89,7 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         raise ValueError("a recommendation without a decision's id is not recorded")
     held_out = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
     no_candidates = ("held-out", "unknown-pin")
-    omitted = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
+    others = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
     counts = {
         "considered": answer.total_considered,
         "low_effectiveness": answer.excluded_low_effectiveness,
@@ -111,7 +111,7 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
             for skill in answer.recommended
         ],
         "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
-        "next": [{"skill": skill.name, "reason": skill.reason} for skill in omitted[:MAX_NEXT]],
+        "next": [{"skill": skill.name, "reason": skill.reason} for skill in others[:MAX_NEXT]],
         "counts": counts,
     }
 
@@ -123,8 +123,8 @@ def selection_values(answer: Selection) -> dict[str, Any]:
     for key in ("near_domain", "unknown_context"):
         if not plain_answer[key] and plain_answer[key] != "":
             del plain_answer[key]
-    for withheld in plain_answer["withheld"]:
-        del withheld["blob"]
+    for skill in plain_answer["withheld"]:
+        del skill["blob"]
     return plain_answer
 
 

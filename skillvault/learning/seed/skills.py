@@ -90,8 +90,8 @@ def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState
     if material.skill is not None:
         return SkillState("done", f"it is in {material.skill.name}"), None
     if kind is None:
-        graded = outcome.result.score is not None
-        return SkillState("between" if graded else "not new", reason), None
+        has_score = outcome.result.score is not None
+        return SkillState("between" if has_score else "not new", reason), None
     if material.rejection:
         return SkillState("rejected", material.rejection.sentence), None
     if outcome.ungraded_failure and material.warning:
@@ -191,10 +191,10 @@ def find_merge_groups(
         ]
         if not matches or not is_managed(wording.name):
             continue
-        evolved = next((skill.name for skill in matches if skill.evolved), None)
+        evolved_name = next((skill.name for skill in matches if skill.evolved), None)
         names = [skill.name for skill in matches if not skill.evolved and is_managed(skill.name)]
-        if evolved:
-            additions.setdefault(evolved, []).append(wording.name)
+        if evolved_name:
+            additions.setdefault(evolved_name, []).append(wording.name)
             grouped_names.add(wording.name)
         elif len(names) >= rules.min_similar:
             members = (*names, wording.name)

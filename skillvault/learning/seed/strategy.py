@@ -132,8 +132,8 @@ def period_of(
 
 def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
     scores = {o.id: o.result.score for o in outcomes if o.result.score is not None}
-    scored = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
-    for outcome in scored[:1] + scored[1:][-1:]:
+    by_score = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
+    for outcome in by_score[:1] + by_score[1:][-1:]:
         peers = [o for o in outcomes if o.decision.action == outcome.decision.action]
         yield from islice(outliers(outcome, peers), _MAX_OUTLIERS)
 

@@ -109,12 +109,12 @@ class ClientCalls:
     def batches(self) -> list[tuple[ClientCall, QuestionBatch]]:
         """Return the next calls as they would be sent now; the replies may cause further calls."""
         calls: list[tuple[ClientCall, QuestionBatch]] = []
-        remaining = self._unanswered()
-        while remaining:
-            chosen = self._select_batch(remaining)
+        open_questions = self._unanswered()
+        while open_questions:
+            chosen = self._select_batch(open_questions)
             batch = build_batch([question.request for question in chosen])
             calls.append((self._build_call(batch), batch))
-            remaining = [question for question in remaining if question not in chosen]
+            open_questions = [question for question in open_questions if question not in chosen]
         return calls
 
     def ask_waiting(self, *, wait: float = 0.0, when_due: bool = False) -> ClientReport:
@@ -130,11 +130,11 @@ class ClientCalls:
                 self._commit_replies([q.matter_key for q in self._queue.open_questions()], report)
                 due_kinds = set() if when_due else {True, False}
                 while report.calls < _MAX_CALLS:
-                    waiting = self._unanswered()
-                    due_kinds |= self._due_kinds(waiting)
-                    due_questions = [q for q in waiting if q.is_verdict in due_kinds]
+                    open_questions = self._unanswered()
+                    due_kinds |= self._due_kinds(open_questions)
+                    due_questions = [q for q in open_questions if q.is_verdict in due_kinds]
                     if not report.calls and len(due_kinds) < 2:
-                        due_questions = self._select_after_session(waiting) or due_questions
+                        due_questions = self._select_after_session(open_questions) or due_questions
                     if not due_questions:
                         break
                     if not report.calls:
@@ -150,8 +150,8 @@ class ClientCalls:
     def _unanswered(self) -> "list[OpenQuestion]":
         """Return the open questions, without those whose replies were useless too often."""
         failed_items = self._ledger.failed_items(_MAX_ATTEMPTS)
-        waiting = self._queue.open_questions()
-        return [question for question in waiting if question.matter_key not in failed_items]
+        open_questions = self._queue.open_questions()
+        return [question for question in open_questions if question.matter_key not in failed_items]
 
     def _due_kinds(self, waiting: "Sequence[OpenQuestion]") -> set[bool]:
         """Return the kinds of questions to ask now: verdicts (True), other questions (False).
@@ -201,28 +201,28 @@ class ClientCalls:
             waiting = sorted(waiting, key=lambda q: (q.text is not None, q.is_verdict))
         else:
             waiting = sorted(waiting, key=lambda q: not q.is_urgent)
-        chosen: list[OpenQuestion] = []
+        selection: list[OpenQuestion] = []
         for question in waiting:
-            if chosen and question.is_verdict != chosen[0].is_verdict:
+            if selection and question.is_verdict != selection[0].is_verdict:
                 continue
-            if not questions.is_independent(question, chosen):
+            if not questions.is_independent(question, selection):
                 continue
-            candidates = [*chosen, question]
+            candidates = [*selection, question]
             batch = build_batch([candidate.request for candidate in candidates])
-            if chosen and batch.tokens > _BATCH_TOKENS:
+            if selection and batch.tokens > _BATCH_TOKENS:
                 continue
-            chosen = candidates
-            if len(chosen) == _MAX_QUESTIONS:
+            selection = candidates
+            if len(selection) == _MAX_QUESTIONS:
                 break
-        return chosen
+        return selection
 
     def _fits_budget(self, waiting: "Sequence[OpenQuestion]") -> bool:
-        spent = self._ledger.spent_today()
+        spending = self._ledger.spent_today()
         tokens = sum(question.request.size for question in waiting) // 4
         calls = 2 + tokens // _BATCH_TOKENS
         return (
-            spent.calls + calls <= self._policy.client_calls_per_day
-            and spent.tokens + tokens <= self._policy.client_tokens_per_day
+            spending.calls + calls <= self._policy.client_calls_per_day
+            and spending.tokens + tokens <= self._policy.client_tokens_per_day
         )
 
     def _now(self) -> datetime:

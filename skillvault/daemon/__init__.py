@@ -182,7 +182,6 @@ class Watch:
     # ── working ──────────────────────────────────────────────────────────────────────
 
     def _run_due(self) -> float:
-        """Run the due work and return the seconds until the next scan."""
         store, inbox = self._vault.store, self._vault.inbox
         day, tip = _today(), store.tip()
         if tip != self._scanned_tip:  # a person's commit may change the policy
@@ -254,9 +253,9 @@ class Watch:
     def _sleep(self, events: InboxEvents, seconds: float) -> None:
         """Sleep for at most `seconds`, or until an event came and it is quiet again."""
         end = time.monotonic() + seconds
-        while (remaining := end - time.monotonic()) > 0:
+        while (seconds_left := end - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.wait(min(_CHECK_SECONDS, remaining)) or events.is_stale():
+            if events.wait(min(_CHECK_SECONDS, seconds_left)) or events.is_stale():
                 self._wait_for_quiet(events)
                 return
 
@@ -264,9 +263,9 @@ class Watch:
         """Wait until no event has come for the quiet time, up to a limit."""
         end = time.monotonic() + _MAX_QUIET_TIMES * self._quiet_seconds
         quiet_end = time.monotonic() + self._quiet_seconds
-        while (remaining := min(quiet_end, end) - time.monotonic()) > 0:
+        while (seconds_left := min(quiet_end, end) - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.wait(min(_CHECK_SECONDS, remaining)):
+            if events.wait(min(_CHECK_SECONDS, seconds_left)):
                 quiet_end = time.monotonic() + self._quiet_seconds
 
     def _wait(self, seconds: float) -> None:

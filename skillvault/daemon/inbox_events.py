@@ -56,7 +56,6 @@ class _Signal(FileSystemEventHandler):
         self.event = threading.Event()
 
     def dispatch(self, _event: FileSystemEvent) -> None:
-        """Record the event; a scan finds the changed files."""
         self.event.set()
 
 
@@ -68,7 +67,6 @@ class _FileSignal(FileSystemEventHandler):
         self._files = {str(file) for file in files}
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Forward an event of one of the files."""
         paths = (os.fsdecode(event.src_path), os.fsdecode(event.dest_path or b""))
         if not self._files.isdisjoint(paths):
             self._signal.dispatch(event)
@@ -140,7 +138,6 @@ class Polling:
         self._next = time.monotonic() + _POLL_SECONDS
 
     def _read_state(self) -> tuple[list[str], list[float | None]]:
-        """Return the names of the inbox files, and the times of the single files."""
         return self._inbox.names(), [_modification_time(file) for file in self._files]
 
     def wait(self, seconds: float) -> bool:

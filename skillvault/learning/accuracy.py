@@ -53,11 +53,11 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     rates = [hits / (hits + errors) for hits, errors in tally]
     lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in tally]
     highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in tally]
-    balanced = sum(rates) / 2
+    mean_rate = sum(rates) / 2
     return Accuracy(
-        balanced=round(balanced, 4),
-        low=round(balanced - math.dist(rates, lows) / 2, 4),
-        high=round(balanced + math.dist(rates, highs) / 2, 4),
+        balanced=round(mean_rate, 4),
+        low=round(mean_rate - math.dist(rates, lows) / 2, 4),
+        high=round(mean_rate + math.dist(rates, highs) / 2, 4),
         successes=sum(tally[0]),
         failures=sum(tally[1]),
     )
@@ -87,10 +87,10 @@ def calibration(
     verdicts = [e for e in evaluations if e.judge_was_right is not None and e.id in outcomes]
     if not verdicts:
         return None
-    errors = [e for e in verdicts if not e.judge_was_right]
+    errors = [verdict for verdict in verdicts if not verdict.judge_was_right]
     # The farther a wrong verdict is from the middle, the more wrong it is.
     worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_MAX_ERRORS]
-    quotes = tuple(_quote(e, outcomes[e.id]) for e in worst)
+    quotes = tuple(_quote(verdict, outcomes[verdict.id]) for verdict in worst)
     return Calibration(len(verdicts), len(verdicts) - len(errors), quotes)
 
 

@@ -96,7 +96,6 @@ def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
 
 
 def _answer_commit(answer: Answer, **parts: Any) -> Change:
-    """Return a commit about an answer; `parts` are further fields of the change."""
     return Change(
         step=STEP,
         subject=f"{answer.kind} of {answer.subject}",

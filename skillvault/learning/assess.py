@@ -112,7 +112,6 @@ def earned_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
 
 
 def _status_commit(skill: AssessedSkill, new_status: NextStatus) -> Change:
-    """Return the commit of a new status, with the move to the folder of that status."""
     is_retirement = new_status.status == "retired"
     values = {"status": new_status.status}
     if is_retirement or skill.retired is not None:
@@ -123,7 +122,6 @@ def _status_commit(skill: AssessedSkill, new_status: NextStatus) -> Change:
 
 
 def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
-    """Return the commit that starts the trial of a retired skill."""
     days = (skill.clock - skill.retired).days if skill.retired else 0
     reason = (
         f"Its use retired it {days} days and {skill.decisions_since} decisions of its domain "
@@ -136,7 +134,6 @@ def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
 def _skill_commit(
     skill: AssessedSkill, subject: str, reason: str, values: Mapping[str, str]
 ) -> Change:
-    """Return the commit that sets keys of a skill, with the move that its status asks for."""
     source = f"{skill.shelf}/{skill.name}"
     target = f"{_ARCHIVE if values['status'] == 'retired' else _SERVED}/{skill.name}"
     return Change(

@@ -246,7 +246,6 @@ def follow_rename(
 def _add_former_names(
     change: Change, folder: str, former_names: Collection[str], links: Iterable[Link]
 ) -> Change:
-    """Add former names to the skill in a folder, and redirect their links."""
     (new_ref,) = change.targets
     path, removes, new_links = f"{folder}/SKILL.md", [], []
     for link in links:
@@ -257,8 +256,8 @@ def _add_former_names(
         new_link = link_of(link.type, source, target, link.created_at)
         new_links.append(replace(new_link, metadata=link.metadata))
         removes.append(f"{LINK}{link.id}")
-    formerly = " ".join(dict.fromkeys(name for name in former_names if name != new_ref.id))
-    edits = (Edit(path, ("name",), new_ref.id), Edit(path, ("metadata", "formerly"), formerly))
+    aliases = " ".join(dict.fromkeys(name for name in former_names if name != new_ref.id))
+    edits = (Edit(path, ("name",), new_ref.id), Edit(path, ("metadata", "formerly"), aliases))
     return replace(change, edits=edits, writes=tuple(new_links), removes=tuple(removes))
 
 
@@ -269,10 +268,7 @@ def _remove_name(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ..
 
 
 def _shelf_change(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) -> Change:
-    """Return the change of vault.yaml for a skill of a shared layer.
-
-    `lists` has the new values under `shelf`, by key.
-    """
+    """Return the change of vault.yaml that sets the lists under `shelf` for a skill."""
     settings = (
         f"shelf.{key} in vault.yaml to [{', '.join(names)}]" for key, names in lists.items()
     )
@@ -311,7 +307,6 @@ def _status_edit(skill: Skill, shelf: str, status: str) -> Edit:
 
 
 def _move_change(step: str, skill: Skill, shelf: str, status: str, *edits: Edit) -> Change:
-    """Return the change that gives a skill a status and moves it to the folder of that status."""
     target = "archive" if status == "retired" else "skills"
     return _skill_change(
         step,
@@ -325,7 +320,6 @@ def _move_change(step: str, skill: Skill, shelf: str, status: str, *edits: Edit)
 def _skill_change(
     step: str, name: str, reason: str = "", subject: str = "", **parts: Any
 ) -> Change:
-    """Return a change of one skill; `parts` are further fields of the change."""
     target = Ref("skill", name)
     return Change(step=step, subject=subject or name, reason=reason, targets=(target,), **parts)
 

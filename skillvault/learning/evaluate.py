@@ -91,9 +91,9 @@ def evaluation_change(
     domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo, answers: Sequence[Answer] = ()
 ) -> Change:
     """Return the commit that adds evaluations of one domain, and the answers that they use."""
-    agreements = sum(e.judge_was_right is True for e in evaluations)
-    tests = sum(e.judge_was_right is not None for e in evaluations)
-    silent_count = sum(e.key_insight is None for e in evaluations)
+    agreements = sum(evaluation.judge_was_right is True for evaluation in evaluations)
+    tests = sum(evaluation.judge_was_right is not None for evaluation in evaluations)
+    silent_count = sum(evaluation.key_insight is None for evaluation in evaluations)
     counts = [f"{agreements} of {tests} blind verdicts agree with the result"]
     if silent_count:
         counts.append(f"{silent_count} support no insight")
@@ -103,8 +103,8 @@ def evaluation_change(
         subject=f"{pluralize(len(evaluations), 'outcome')} in {domain}",
         reason=f"{join_items(counts)}.{quote}",
         writes=(*evaluations, *answers),
-        sources=tuple(Ref("outcome", e.outcome) for e in evaluations),
-        targets=tuple(Ref("evaluation", e.id) for e in evaluations),
+        sources=tuple(Ref("outcome", evaluation.outcome) for evaluation in evaluations),
+        targets=tuple(Ref("evaluation", evaluation.id) for evaluation in evaluations),
         judge=f"{info.name} {info.version}",
         commit_with=INTAKE,
     )

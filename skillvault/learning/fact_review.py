@@ -19,7 +19,7 @@ def is_due(fact: Fact, day: str) -> bool:
 
 def due_facts(facts: Iterable[Fact], replaced_ids: Container[str]) -> list[Fact]:
     """Return the current trusted facts, the longest overdue first."""
-    facts = [f for f in facts if f.id not in replaced_ids and f.trust == "local"]
+    facts = [fact for fact in facts if fact.id not in replaced_ids and fact.trust == "local"]
     return sorted(facts, key=lambda fact: (fact.review_by or "", fact.id))
 
 

@@ -200,7 +200,7 @@ def skill_shelf(outcome: Outcome) -> str:
 def creation_time(findings: Findings) -> datetime:
     """Return the time of the latest outcome that supports a skill."""
     ids = set(evidence_ids(findings))
-    return max(o.occurred_at for o in findings.account.outcomes if o.id in ids)
+    return max(outcome.occurred_at for outcome in findings.account.outcomes if outcome.id in ids)
 
 
 def expiry_of(findings: Findings, policy: Policy) -> str | None:
@@ -271,5 +271,5 @@ def _reason(findings: Findings) -> str:
 
 def judges_of(outcomes: Iterable[Outcome], evaluations: Mapping[str, Evaluation]) -> str | None:
     """Return the names and versions of the judges of outcomes, or None without evaluations."""
-    judges = {evaluations[o.id].judge for o in outcomes if o.id in evaluations}
+    judges = {evaluations[outcome.id].judge for outcome in outcomes if outcome.id in evaluations}
     return join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})) or None

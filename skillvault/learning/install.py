@@ -139,10 +139,7 @@ def update_changes(
 
 
 def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
-    """Return the change that copies a skill of the package into `skills/`.
-
-    Remove those of the old files `paths` that the package does not have.
-    """
+    """Return the change that copies a skill of the package, in place of its old files `paths`."""
     removed_paths = (path for path in paths if path not in files)
     return Change(
         step=STEP,

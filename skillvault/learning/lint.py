@@ -68,8 +68,8 @@ def lint_lines(findings: Sequence[Finding]) -> list[str]:
     kinds = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
     lines = [f"Lint: {kinds or 'nothing found'}; {NO_PROOF}."]
     lines += [
-        f"  {f.code:8} {escape_hidden(f.where)}  {escape_hidden(f.message)}"
-        for f in findings[:_MAX_FINDINGS]
+        f"  {finding.code:8} {escape_hidden(finding.where)}  {escape_hidden(finding.message)}"
+        for finding in findings[:_MAX_FINDINGS]
     ]
     if len(findings) > _MAX_FINDINGS:
         lines.append(f"  and {len(findings) - _MAX_FINDINGS} more; read the files themselves")
@@ -78,7 +78,7 @@ def lint_lines(findings: Sequence[Finding]) -> list[str]:
 
 def sum_up(skills: Sequence[Sequence[Finding]]) -> str:
     """Return a sentence with the number of skills that have each kind of finding."""
-    counts = Counter(code for findings in skills for code in {f.code for f in findings})
+    counts = Counter(code for findings in skills for code in {finding.code for finding in findings})
     kinds = ", ".join(f"{code} in {count:,}" for code, count in sorted(counts.items()))
     flagged_count = sum(map(bool, skills))
     sentence = f"findings in {flagged_count:,} of {len(skills):,} skills ({kinds})"
@@ -133,7 +133,6 @@ def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
 
 
 def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
-    """Yield the first use of each kind of hidden character."""
     findings: dict[str, Finding] = {}
     for char in hidden_characters(text):
         findings.setdefault(char.name, Finding(path, char.line, "hidden", char.name))
@@ -141,7 +140,6 @@ def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
 
 
 def _urls(path: str, text: str) -> Iterator[Finding]:
-    """Yield the first use of each host."""
     hosts: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         for url in _matches(_CUE["url"], line):

@@ -79,7 +79,7 @@ def merge_change(
         brief, draft, "Evolved", limit=policy.merge.max_tokens, references=References()
     )
     skill = Skill(
-        name=free_name("evolved", subject, (s.id for s in brief.sessions), is_taken),
+        name=free_name("evolved", subject, (session.id for session in brief.sessions), is_taken),
         body=text.body,
         tags=tags_of(brief, draft),
         roles=draft.roles,

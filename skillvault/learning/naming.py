@@ -120,7 +120,6 @@ def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) 
 
 
 def _names_with_hex(base: str, parts: Iterable[str]) -> Iterator[str]:
-    """Yield a name with more and more hex digits of the hash of its parts."""
     digits = _hex(parts)
     yield from (f"{slug(base, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX_LENGTHS)
 

@@ -323,7 +323,6 @@ def approve_installed(
 def _approval(
     version: str, name: str, links: Sequence[Link], removes: Iterable[str], **parts: Any
 ) -> Change:
-    """Return the change that approves a version of a skill, and moves its links to the skill."""
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
@@ -354,7 +353,6 @@ def _forms(text: str) -> "list[Form]":
 def _differences(
     new_forms: "Sequence[Form]", old_forms: "Sequence[Form]"
 ) -> "tuple[list[Form], list[Form]]":
-    """Return the (added, removed) statements."""
     added_forms = [form for form in new_forms if not _is_among(form, old_forms)]
     return added_forms, [form for form in old_forms if not _is_among(form, new_forms)]
 

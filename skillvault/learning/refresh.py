@@ -145,7 +145,6 @@ def rewrite_change(
 
 
 def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
-    """Return the reason for a rewrite: the counts of outcomes and the changed statements."""
     findings = refresh.findings
     counts, *changes = sections.statement_changes(old_body, new_body)
     summary = "its text stays as it is." if old_body == new_body else counts

@@ -112,10 +112,7 @@ class Rejections:
         return self._targets.get(_identity_of(str(ref)))
 
     def of_source(self, step: str, ref: object, kind: str, prefix: str = "") -> Rejection | None:
-        """Return the rejection of a record that a step made from a source, or None.
-
-        The record is of a kind and has a name with this prefix.
-        """
+        """Return the rejection of a record of a kind that a step made from a source, or None."""
         start = f"{kind}:{prefix}"
         rejections = self._sources.get((step, str(ref), kind), ())
         return next((r for r in rejections if r.target.startswith(start)), None)

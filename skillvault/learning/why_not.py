@@ -157,7 +157,7 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
     if state == "weak":
         numbers = rules.policy.promote
         bound = numbers.quality
-        nearest = max(evaluations, key=lambda e: promote.strength(e, numbers))
+        nearest = max(evaluations, key=lambda evaluation: promote.strength(evaluation, numbers))
         note = ", nor do two sessions say the same with less against it" if rules.weighs else ""
         bad = f", a bad one {1 - bound:.2f} or less" if numbers.gate == "verdict" else ""
         return (
@@ -185,8 +185,8 @@ def summary(actions: Iterable[ActionOutcomes], policy: Policy, sessions: int = 0
         for outcome_id, state in action.states.items():
             groups.setdefault(state.state, []).append(action.outcomes[outcome_id])
     if not groups and sessions:
-        count = pluralize(sessions, "session")
-        return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
+        total = pluralize(sessions, "session")
+        return [f"{total}: in a skill, or too little for one; `skillvault why-not ID` says which"]
     if not groups:
         start = "drop one into inbox/, or start with `skillvault record --example`"
         return [f"no outcomes yet: {start}"]
@@ -239,7 +239,7 @@ def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy
 
 def _why_no_skill(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
     if state == "between":
-        scores = [o.result.score or 0.0 for o in outcomes]
+        scores = [outcome.result.score or 0.0 for outcome in outcomes]
         ends = format_percent(min(scores)), format_percent(max(scores))
         span = " to ".join(dict.fromkeys(ends))
         low, high = policy.generate.warning_below, policy.generate.pattern_above

@@ -60,14 +60,14 @@ class Readings:
         """
         end = self._position(key).until
         # The account may have read an outcome before the outcome lost its evaluation.
-        relevant = [outcome for outcome in changes if not outcome.evaluated or outcome[:2] <= end]
-        if changes and not relevant:
+        rows = [outcome for outcome in changes if not outcome.evaluated or outcome[:2] <= end]
+        if changes and not rows:
             return []
         outcomes = self._latest(key, end)
         if changes and outcomes:
-            first = outcomes[0][:2]
-            relevant = [o for o in relevant if not o.evaluated or o[:2] >= first]
-        return outcomes if relevant or not changes else []
+            start = outcomes[0][:2]
+            rows = [row for row in rows if not row.evaluated or row[:2] >= start]
+        return outcomes if rows or not changes else []
 
     def read_to_point(self, key: AccountKey) -> list[IndexedOutcome]:
         """Return the latest evaluated outcomes of an account up to its last reading point."""
@@ -88,16 +88,15 @@ class Readings:
         for scope in SCOPES if changed_ids else ():
             for key, outcomes in store.accounts(changed_ids, scope).items():
                 position = store.position(key)
-                counted = (outcome for outcome in outcomes if outcome[:2] <= position.last)
+                rows = (outcome for outcome in outcomes if outcome[:2] <= position.last)
                 # An unchanged outcome that was counted has marks.
-                if not all(outcome.evaluated and outcome.marks is not None for outcome in counted):
+                if not all(outcome.evaluated and outcome.marks is not None for outcome in rows):
                     position = Position()
                 end, counts = self._advance(key, position)
                 store.keep_position(key, end, counts, is_recount=not position.outcomes)
         self._run.view.due.mark_done(COUNTED.name, changed_ids)
 
     def _advance(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
-        """Return the new position of an account, and the number of outcomes with each mark."""
         subjects = self._run.view.subjects
         outcomes = self._with_marks(subjects.evaluated_after(key, position.last))
         marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
@@ -375,7 +374,6 @@ class Accounts:
         return f"the step {archiver}" if archiver else "a person"
 
     def _find_unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
-        """Return the path of a skill of these sources that cannot be read, or None."""
         links = [link for link in self._view.links.by_source(sources) if link.type == "generated"]
         names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
         paths = (self._view.records.path_of(Ref("skill", name)) for name in sorted(names))

@@ -48,24 +48,24 @@ def step(run: Run) -> Iterator[Change]:
         yield from (answer_rules.answer_change(answer) for answer in new_answers)
         return
     due_keys = set(run.view.due.keys(STEP))
-    waiting: set[str] = set()
+    waiting_refs: set[str] = set()
     for answer in new_answers:
         change = _find_effect(run, answer, is_new=True)
         if change is None or _find_edits(run, change):
             if change:
-                waiting.add(answer.id)
+                waiting_refs.add(answer.id)
             change = answer_rules.answer_change(answer)
         yield change
     for answer in run.view.answers.get_many(due_keys).values():
         change = _find_effect(run, answer, is_new=False)
         if change is not None and (edits := _find_edits(run, change)):
-            waiting.add(answer.id)
+            waiting_refs.add(answer.id)
             for path, reason in edits.items():
                 run.wait(path, reason)
         elif change is not None:
             yield change
     yield from _ask_claude(run)
-    run.settle(STEP, {*due_keys, *(answer.id for answer in new_answers)} - waiting)
+    run.settle(STEP, {*due_keys, *(answer.id for answer in new_answers)} - waiting_refs)
 
 
 def _ask_claude(run: Run) -> Iterator[Change]:
@@ -111,10 +111,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
 
 
 def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
-    """Return the evaluation of an outcome with the new answers, or None if nothing changes.
-
-    An evaluation that a person edited does not change.
-    """
+    """Return an evaluation with the new answers; None without changes, or if a person edited it."""
     ref = Ref("evaluation", outcome.id)
     evaluation = run.view.evaluations.get_many([outcome.id]).get(outcome.id)
     if evaluation is None or _is_personal(run, ref):
@@ -145,7 +142,6 @@ def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
 
 
 def _is_personal(run: Run, ref: Ref) -> bool:
-    """Return True if a person was the last to change a record."""
     commits = run.view.history.commits_touching([ref])
     return bool(commits) and not commits[0].step
 

@@ -42,13 +42,13 @@ def step(run: Run) -> Iterator[Change]:
     scan = _scan_inputs(run)
     tail_version = yield from _adopt_rules(run)
     run.flush()
-    waiting = len(run.report.waiting)
+    waiting_count = len(run.report.waiting)
     if tiers := _load_tiers(run):
         new_tiers = yield from _capture_patterns(run, tiers)
         yield from learned.edited_patterns_change(run, new_tiers)
     run.flush()
     run.report.problems += _find_mistakes(run, waits=tail_version == _UNFINISHED_TEXT)
-    if len(run.report.waiting) == waiting and not run.options.is_question:
+    if len(run.report.waiting) == waiting_count and not run.options.is_question:
         tail_version = scan.tail if tail_version is None else tail_version
         run.store.staging.captures.note_scan(
             replace(scan, blobs=_blobs_of_tiers(run), tail=tail_version)
@@ -72,7 +72,6 @@ def is_due(run: Run) -> bool:
 
 
 def _scan_inputs(run: Run) -> EvidenceScan:
-    """Return the versions of all inputs of a search."""
     code, settings = code_bases.versions(run), repr(run.policy.capture)
     return EvidenceScan(run.now.timestamp(), _blobs_of_tiers(run), _tail_blob(run), code, settings)
 
@@ -82,7 +81,6 @@ def _blobs_of_tiers(run: Run) -> dict[str, str | None]:
 
 
 def _tail_blob(run: Run) -> str:
-    """Return the blob of the text after the committed rules, or "" if there is none."""
     try:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
@@ -131,7 +129,6 @@ def _adopt_rules(run: Run) -> Generator[Change, None, str | None]:
 
 
 def _find_appended(run: Run) -> AppendedText | None:
-    """Return the text in the work tree after the committed rules, or None without new text."""
     blob = run.view.files.get(layout.LEARNINGS)
     committed_text = learned.committed_rules(run.store, run.view)
     settle_seconds = run.policy.record.settle_seconds

@@ -58,10 +58,7 @@ def open_code_bases(run: Run) -> CodeBases:
 def ask_readable(
     bases: CodeBases, question: Callable[[Sequence[CodeBase]], _Answer]
 ) -> tuple[CodeBases, _Answer]:
-    """Ask the code bases a question, again without a base that proves unreadable meanwhile.
-
-    Return the bases that were readable, and the answer.
-    """
+    """Ask the code bases a question; return the bases that were readable, and the answer."""
     while True:
         try:
             return bases, question(bases.readable)
@@ -82,14 +79,12 @@ def versions(run: Run) -> dict[str, str]:
 
 
 def _code_folders(run: Run) -> dict[str, Path]:
-    """Map each code base, as the user wrote it, to its folder."""
     if run.options.code:
         return {str(path): layout.real_path(path) for path in run.options.code}
     return {name: layout.real_path(run.store.root / name) for name in run.policy.capture.code}
 
 
 def _unique_names(folders: Iterable[Path]) -> dict[Path, str]:
-    """Name each folder by its last part, with parents if needed to make the name unique."""
     depths = dict.fromkeys(folders, 1)
     while True:
         names = {folder: "-".join(folder.parts[-depth:]) for folder, depth in depths.items()}

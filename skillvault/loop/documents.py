@@ -35,8 +35,8 @@ def find_new_rules(view: Topics, rules: Iterable[Correction]) -> ProposedRules:
         versions = find_similar_versions(view, rule.text, rule.domain, scope=rule.scope)
         repeated_ids.update(fact.id for fact in versions.copies)
         if not versions.copies:
-            older = versions.replaced[-1].id if versions.replaced else None
-            proposals[rule.id] = replace(rule, supersedes=older)
+            older_id = versions.replaced[-1].id if versions.replaced else None
+            proposals[rule.id] = replace(rule, supersedes=older_id)
     refs = [Ref(kind, rule_id) for rule_id in proposals for kind in ("correction", "fact")]
     repeated_ids |= {ref.id for ref in view.history.last_mentions(refs)}
     repeated_ids |= {ref.id for ref in refs if ref in view.records}
@@ -70,7 +70,6 @@ def decide_passage(run: Run, passage: Correction, draft: Draft) -> Change | None
 
 
 def _build_skill(run: Run, passage: Correction, draft: Draft) -> Skill | None:
-    """Return a skill with the steps of a passage, which waits for approval."""
     name = install.free_name(
         slug(draft.title) or passage.id,
         passage.id.removeprefix(corrections.PASSAGE),

@@ -152,7 +152,7 @@ class Uses:
         for name, evidence in {**stored, **{n: c.evidence for n, c in counts.items()}}.items():
             new_evidence = None
             if evidence.has_decisions:
-                own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]
+                own_lifts = [lifts.get((name, index)) for index in range(len(evidence.earlier) + 1)]
                 new_evidence = verdict.with_lifts(evidence, own_lifts)
             if name in counts or stored.get(name) != new_evidence:
                 changes.append((name, new_evidence))
@@ -180,7 +180,6 @@ def _find_uses(
 
 
 def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
-    """Return True if a commit changed the text of a skill or took the skill out of archive/."""
     previous_text, current_text = texts.get((f"{sha}^", name)), texts.get((sha, name))
     if previous_text is None or current_text is None:
         return False
@@ -189,7 +188,6 @@ def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> b
 
 
 def _trial_starts(view: Topics, name: str) -> set[int]:
-    """Return the start of a skill's new trial as a set, empty if there is no trial."""
     skill = view.skills.find(name)
     trial = time_of(skill.trial) if skill else None
     return set() if trial is None else {micros(trial) + 1}
@@ -216,7 +214,6 @@ def _update_sums(view: Staging, changes: Iterable[str]) -> bool:
 
 
 def _sums_until(view: Topics, domain: str, end: SumsEnd) -> object | None:
-    """Sum the decisions of a domain that were closed until `end`; return None without any."""
     if not end.decisions:
         return None
     totals, exposures = view.uses.totals(domain, end), view.uses.exposures(domain, end)
@@ -322,7 +319,7 @@ def load_assessed_skill(
     ref = Ref("skill", row.name)
     is_retired = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
     last_outcome = view.uses.last_counted(row.name)
-    assessed = AssessedSkill(
+    assessed_skill = AssessedSkill(
         name=row.name,
         shelf=row.shelf,
         status=row.status,
@@ -333,12 +330,12 @@ def load_assessed_skill(
     )
     skill = view.skills.find(row.name) if is_retired or evidence.trial else None
     if skill is None:
-        return assessed
+        return assessed_skill
     end, life = time_of(skill.retired), lifetime(skill, view.policy)
     last_commits = view.history.commits_touching([ref])[:1]
     count = view.uses.closed_since(row.domain, micros(end)) if is_retired and end else 0
     return replace(
-        assessed,
+        assessed_skill,
         retired=end,
         trial=time_of(skill.trial),
         decisions_since=count,

@@ -47,7 +47,6 @@ def links_of(view: Topics, names: Iterable[str]) -> list[Link]:
 
 
 def _trace_names(name: str, moves: dict[str, str]) -> list[str]:
-    """Return the former names of a skill, oldest first."""
     names: list[str] = []
     while (name := moves.get(name, "")) and name not in names:
         names.insert(0, name)
@@ -69,7 +68,6 @@ def _find_moves(run: Run, names: Iterable[str]) -> dict[str, str]:
 
 
 def _find_old_name(run: Run, name: str, sha: str) -> str | None:
-    """Return the old name of a skill that a commit moved, or None if the skill is new."""
     view, git = run.view, run.store.git
     gone_names = [
         ref.id

@@ -79,12 +79,12 @@ class SimilarFacts:
         facts = self._view.facts.get_many(fact_ids)
         facts = {key: fact for key, fact in facts.items() if fact.trust == _TRUST}
         superseded_ids = self._view.facts.superseded_ids(facts)
-        current = {key: fact for key, fact in facts.items() if key not in superseded_ids}
-        makers = _makers_of(self._view, [key for key in current if key not in self._forms])
-        for key, fact in current.items():
+        current_facts = {key: fact for key, fact in facts.items() if key not in superseded_ids}
+        makers = _makers_of(self._view, [key for key in current_facts if key not in self._forms])
+        for key, fact in current_facts.items():
             if key not in self._forms:
                 self._forms[key] = form_of(fact, makers.get(key))
-        return current
+        return current_facts
 
 
 def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:
@@ -167,9 +167,9 @@ def plan_general(run: Run) -> GeneralPlan:
     # Facts of a single domain are left to `promote`.
     if products or len({fact.domain for fact in facts.values()}) > 1:
         plan = _plan_groups(run, products, material_of_facts(run, facts))
-    waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
-    waiting |= _facts_of(run, [skill.name for skill in plan.leaving])
-    settled_ids = set(keys) - waiting
+    waiting_ids = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
+    waiting_ids |= _facts_of(run, [skill.name for skill in plan.leaving])
+    settled_ids = set(keys) - waiting_ids
     if not run.options.is_question:
         similar_facts.keep_settled(settled_ids, run.store.staging.fact_keys)
     run.settle(GENERAL, settled_ids)
@@ -209,8 +209,8 @@ def _find_affected(
         products = _products_of(run, ids)
         skill_facts = _facts_of(run, set(products.values())) - ids
         if not skill_facts:
-            existing = run.view.records.existing(Ref("fact", key) for key in products)
-            return facts, {f: s for f, s in products.items() if Ref("fact", f) in existing}
+            refs = run.view.records.existing(Ref("fact", key) for key in products)
+            return facts, {key: products[key] for key in products if Ref("fact", key) in refs}
         ids |= skill_facts
         facts |= similar_facts.with_similar(skill_facts)
 
@@ -270,11 +270,11 @@ def _products_of(run: Run, facts: Collection[str]) -> dict[str, str]:
     links = run.view.links.by_source(refs)
     pairs += [(link.source.id, link.target.id) for link in links if link.type == "derived"]
     pairs = [(fact, name) for fact, name in pairs if is_general(name)]
-    existing = run.view.records.existing(Ref("skill", name) for _, name in pairs)
+    existing_refs = run.view.records.existing(Ref("skill", name) for _, name in pairs)
     return {
         fact: approved_name(run.view, name)
         for fact, name in pairs
-        if Ref("skill", name) in existing
+        if Ref("skill", name) in existing_refs
     }
 
 

@@ -89,13 +89,12 @@ def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
 
 
 def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> str:
-    """Return the state of the next version of an approved skill, in words."""
     if run.policy.generate.gate != "always":
         return ""
     for _, existing in kinds:
         name = existing.skill.name if existing.skill else ""
-        if waiting := waiting_version(run.view, name):
-            return f"what is known by now is in {waiting.name}, which waits for you"
+        if version := waiting_version(run.view, name):
+            return f"what is known by now is in {version.name}, which waits for you"
         for proposal in run.rejections.proposals:
             if proposal.replaces and proposal.replaces == name:
                 reason_text = f": {proposal.reason}" if proposal.reason else ""

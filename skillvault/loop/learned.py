@@ -110,7 +110,6 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
 
 
 def _work_tree_rules(store: Store) -> list[str]:
-    """Return the rules in the work tree; raise BadInputError if the file cannot be read."""
     file = learnings.read_file(store.root)
     return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
 
@@ -207,8 +206,8 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
     with suppress(BadInputError):
         versions = noted_versions(text, _work_tree_rules(store), keep_both=keep_both)
         patterns = [
-            Fact(id=f"the pattern {p.id}", domain=_NOTES, text=p.pattern, kind="judge")
-            for p in read_expertise(view).patterns
+            Fact(id=f"the pattern {pattern.id}", domain=_NOTES, text=pattern.pattern, kind="judge")
+            for pattern in read_expertise(view).patterns
         ]
         facts = similar_facts(view, text, domain=None)
         statements = find_versions(text, [*patterns, *facts], {}, keeps_both=True)
@@ -360,7 +359,7 @@ def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
     except BadInputError:
         return None
     key, name = rule_key(text), text.removeprefix("pattern:")
-    equal_patterns = [p for p in patterns if name == p.id or key == p.key]
+    equal_patterns = [pattern for pattern in patterns if name == pattern.id or key == pattern.key]
     matches = [p for p in patterns if len(name) >= _MIN_PREFIX and p.id.startswith(name)]
     return next(iter(equal_patterns or (matches if len(matches) == 1 else [])), None)
 
@@ -431,7 +430,7 @@ def explain_rule(run: "Run", rule: str) -> "why_not.StepAnswer":
         code_bases.open_code_bases(run), lambda bases: code_bases.evidence_of(bases, scopes, policy)
     )
     if not bases.readable:
-        problems = "; ".join(f"{p.path}: {p.message}" for p in bases.problems)
+        problems = "; ".join(f"{problem.path}: {problem.message}" for problem in bases.problems)
         advice = "no code base; name one: `capture: {code: [PATH]}` in vault.yaml, or run --code"
         return why_not.StepAnswer("capture", "not asked", problems or advice)
     (rule_evidence,) = evidence.values()

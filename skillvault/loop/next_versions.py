@@ -73,8 +73,8 @@ def with_waiting_account(view: Topics, skill: Skill) -> Skill:
 
 def refs_with_version(view: Topics, name: str) -> list[Ref]:
     """Return the refs of a skill and of the proposal that would replace it, if any."""
-    waiting = waiting_version(view, name)
-    return [Ref("skill", name), *([Ref("skill", waiting.name)] if waiting else [])]
+    version = waiting_version(view, name)
+    return [Ref("skill", name), *([Ref("skill", version.name)] if version else [])]
 
 
 def approved_name(view: Topics, name: str) -> str:
@@ -87,20 +87,20 @@ def approved_name(view: Topics, name: str) -> str:
 
 def check_is_no_version(view: Topics, name: str) -> None:
     """Raise UsageError if a skill is the next version of another skill."""
-    if (approved := approved_name(view, name)) != name:
+    if (base := approved_name(view, name)) != name:
         raise UsageError(
-            f"{name}: waits to replace {approved}; `skillvault skill reject {name} --reason TEXT` "
+            f"{name}: waits to replace {base}; `skillvault skill reject {name} --reason TEXT` "
             "keeps it out"
         )
 
 
 def check_no_waiting_version(view: Topics, name: str, verb: str) -> None:
     """Raise UsageError if the next version of a skill waits for a decision."""
-    waiting = waiting_version(view, name) if name in view.skills else None
-    if waiting is not None:
+    version = waiting_version(view, name) if name in view.skills else None
+    if version is not None:
         raise UsageError(
             f"{name}: is served already, and its next version waits; `skillvault skill {verb} "
-            f"{waiting.name}` decides about that"
+            f"{version.name}` decides about that"
         )
 
 
@@ -164,16 +164,16 @@ def gate_change(run: RunMaterial, change: Change) -> Change | None:
     if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAM_ORIGINS:
         return change
     skill = with_folder_name(name or "", skill)
-    approved = WrittenSkill(skill, written=run.versions(skill.name))
-    waiting = waiting_version(view, skill.name)
+    written_skill = WrittenSkill(skill, written=run.versions(skill.name))
+    version = waiting_version(view, skill.name)
     if _is_rejected(run, change, skill):
         paths = list(paths_of_version(view, skill.name))
-        return next_version.withdrawal_change(change, waiting, paths) if waiting else None
-    if waiting is not None:
-        return _rewrite_waiting(run, change, approved, waiting)
+        return next_version.withdrawal_change(change, version, paths) if version else None
+    if version is not None:
+        return _rewrite_waiting(run, change, written_skill, version)
     files = folder_files(run.git, view, f"skills/{skill.name}")
     names = (n for n in next_names(skill.name) if Ref("skill", n) not in view.records)
-    return next_version.first_version(change, next(names), replace(approved, files=files))
+    return next_version.first_version(change, next(names), replace(written_skill, files=files))
 
 
 def _rewrite_waiting(
@@ -201,11 +201,11 @@ def _changed_files(
     commits = run.commits_of(Ref("skill", name), WRITERS)[-1:]
     specs = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
     contents = run.git.objects.read_files(list(specs.values()))
-    unedited = {path for path, spec in specs.items() if contents.get(spec) == current[path]}
+    unedited_paths = {path for path, spec in specs.items() if contents.get(spec) == current[path]}
     return tuple(
         (path, data)
         for path, data in files
-        if current.get(path) != data and (path not in current or path in unedited)
+        if current.get(path) != data and (path not in current or path in unedited_paths)
     )
 
 
@@ -254,8 +254,8 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
 
 def paths_of_version(view: Topics, name: str) -> list[str]:
     """Return the paths of files and links of the version that would replace a skill."""
-    waiting = waiting_version(view, name)
-    return _proposal_paths(view, waiting.name) if waiting else []
+    version = waiting_version(view, name)
+    return _proposal_paths(view, version.name) if version else []
 
 
 def _proposal_paths(view: Topics, name: str) -> list[str]:
@@ -273,19 +273,19 @@ def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Chan
     UsageError if there is no approved skill.
     """
     view, name = store.head(), waiting.replaces or ""
-    approved = view.skills.get_many([name]).get(name)
-    if approved is None:
+    approved_skill = view.skills.get_many([name]).get(name)
+    if approved_skill is None:
         raise UsageError(
             f"{waiting.name}: replaces {name}, which is not in skills/; `skillvault skill restore "
             f"{name}` brings it back, or remove `replaces` from its metadata"
         )
     links = view.links.by_target([Ref("skill", waiting.name)])
     if waiting.origin in PROGRAM_ORIGINS:
-        approved = with_folder_name(name, approved)
+        approved_skill = with_folder_name(name, approved_skill)
         return next_version.approve_learned(
             waiting,
-            approved,
-            as_approved(store.git, view, waiting, approved),
+            approved_skill,
+            as_approved(store.git, view, waiting, approved_skill),
             files=_unedited_files(store.git, view, waiting, name),
             paths=view.files.below(f"proposed/{waiting.name}"),
             links=links,
@@ -309,20 +309,17 @@ def _unedited_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[s
     base = _first_text_commit(git, view, waiting.name)
     files = folder_files(git, view, f"proposed/{waiting.name}")
     paths = {path: f"skills/{name}/{path}" for path in files if path != FILE}
-    current = view.files.read(list(paths.values()))
+    contents = view.files.read(list(paths.values()))
     bases = git.objects.read_files([f"{base}:{file}" for file in paths.values()]) if base else {}
     return {
         path: files[path]
         for path, file in paths.items()
-        if current.get(file) == bases.get(f"{base}:{file}")
+        if contents.get(file) == bases.get(f"{base}:{file}")
     }
 
 
 def _approved_base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """Return the approved skill from which the first text of its version was written.
-
-    Return `approved` if git does not have it.
-    """
+    """Return the approved skill from which a version was first written, or else `approved`."""
     base = _first_text_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
     specs = [(base, path)] if base else []
@@ -342,25 +339,19 @@ def _first_text_commit(git: Git, view: Topics, name: str) -> str | None:
 
 
 def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
-    """Return the commit of an approval that a person reverted, or None.
-
-    After the revert, the version waits again.
-    """
-    if waiting := waiting_version(view, name):
-        commit, previous = next(_commits_into_proposed(git, view, waiting.name), (None, None))
+    """Return the commit of an approval that a person reverted, or None."""
+    if version := waiting_version(view, name):
+        commit, parent = next(_commits_into_proposed(git, view, version.name), (None, None))
         is_revert = commit is not None and commit.step in ("", REVERT)
-        if is_revert and previous and previous.step == next_version.APPROVE:
-            return previous.sha
+        if is_revert and parent and parent.step == next_version.APPROVE:
+            return parent.sha
     return None
 
 
 def _commits_into_proposed(
     git: Git, view: Topics, name: str
 ) -> Iterator[tuple[Commit, Commit | None]]:
-    """Yield the commits that put a version into proposed/, each with the commit before it.
-
-    The newest commit comes first.
-    """
+    """Yield (commit, commit before it) for each version put into proposed/, newest first."""
     commits = view.history.commits_touching([Ref("skill", name)])
     path = layout.skill_path(name, "proposed")
     texts = git.objects.read_files([f"{commit.sha}^:{path}" for commit in commits])

@@ -198,14 +198,14 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patt
     by_domain: Mapping[str, set[str]] = {}
     if changed_ids or recounted_ids:
         by_domain = _connected_facts(run, changed_ids, recounted_ids)
-    waiting: set[str] = set()
+    waiting_ids: set[str] = set()
     for _, ids in sorted(by_domain.items()):
         material = material_of_facts(run, run.view.facts.get_many(ids))
         skills_of = material.skills_of
         skills = derived_skills(run, set(skills_of.values()))
         old_ids = run.view.facts.superseded_ids(ids)
-        current = {key: fact for key, fact in material.facts.items() if key not in old_ids}
-        material = msgspec.structs.replace(material, facts=current)
+        current_facts = {key: fact for key, fact in material.facts.items() if key not in old_ids}
+        material = msgspec.structs.replace(material, facts=current_facts)
         plan = pattern_rules.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
             plan,
@@ -218,14 +218,14 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patt
         )
         leaving_names = {skill.name for skill in plan.leaving}
         keys = {fact for fact, skill in skills_of.items() if skill in leaving_names}
-        keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
-        waiting |= keys
+        keys.update(plan.refused, *([fact.id for fact in pattern.facts] for pattern in plan.due))
+        waiting_ids |= keys
         if not run.options.is_question:
             _keep_tallies(run, ids, keys)
         if plan.due or plan.rejected or plan.leaving:
             yield keys, material, plan
-    run.settle(CONSOLIDATE, set(changed_ids) - waiting)
-    run.settle(RECOUNT, set(recounted_ids) - waiting)
+    run.settle(CONSOLIDATE, set(changed_ids) - waiting_ids)
+    run.settle(RECOUNT, set(recounted_ids) - waiting_ids)
 
 
 def _repeats_guide(run: Run, pattern: Pattern) -> bool:
@@ -304,7 +304,7 @@ def material_of_evaluations(
     ids = list(ids)
     overruled_ids = view.outcomes.overruled_ids(ids)
     evaluations = view.evaluations.get_many(key for key in ids if key not in overruled_ids)
-    facts = load_facts(view.facts, {e.domain for e in evaluations.values()})
+    facts = load_facts(view.facts, {evaluation.domain for evaluation in evaluations.values()})
     return promotion_material(run, evaluations, facts, [Ref("evaluation", n) for n in evaluations])
 
 

@@ -90,7 +90,6 @@ class Receipts:
 
     @cached_property
     def _waiting(self) -> dict[str, list[Recommendation]]:
-        """The receipts that are not recorded yet, by decision."""
         names = [name for name in self._inbox.names() if name.startswith(_RECEIPT_PREFIX)]
         waiting_receipts = (
             _read_receipt(self._inbox, name, self._now)

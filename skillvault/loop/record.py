@@ -254,7 +254,6 @@ class _DecisionDomains:
 
     @cached_property
     def recorded(self) -> dict[Trust, frozenset[str]]:
-        """The domains in the vault, by trust."""
         view = self._view
         return {
             trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
@@ -262,17 +261,13 @@ class _DecisionDomains:
         }
 
     def note_record(self, record: _ArrivedRecord) -> None:
-        """Note the domain of a record that arrived."""
         if isinstance(record, Outcome) and record.decision.id:
             self._note_domain(record.decision.id, record)
         elif isinstance(record, Recommendation):
             self._note_domain(record.decision, record)
 
     def domain_of(self, file: _InboxFile) -> str | None:
-        """Return the domain of a result's decision, or None while the decision is unknown.
-
-        If outcomes and receipts have different domains, the outcome decides.
-        """
+        """Return the domain of a result's decision, from outcomes first, or None if unknown."""
         decision: str = file.values["decision"]["id"]
         for outcome in self._view.outcomes.by_decision(decision):
             self._note_domain(decision, outcome)

@@ -53,7 +53,6 @@ def _archive_orphans(run: Run) -> Iterator[Change]:
 
 
 def _has_outcomes(run: Run, skill: Skill) -> bool:
-    """Return True if the subject or a statement of a skill has an evaluated outcome."""
     domain = skill.domain or ""
     if skill.kind in DOMAIN_KINDS and skill.subject == subject_key((domain, "", None)):
         if skill.kind == "strategy":

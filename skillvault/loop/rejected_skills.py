@@ -34,8 +34,8 @@ def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
         for sha, name in _skills_of_steps(view, REJECT, UNDO)
         if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forget_pairs)
     ]
-    existing = view.records.existing(Ref("skill", name) for _, name in pairs)
-    missing_names = {name for _, name in pairs if Ref("skill", name) not in existing}
+    existing_refs = view.records.existing(Ref("skill", name) for _, name in pairs)
+    missing_names = {name for _, name in pairs if Ref("skill", name) not in existing_refs}
     rejections = [(sha, name) for sha, name in pairs if name in missing_names or may_be_next(name)]
     if not rejections:
         return []
@@ -106,8 +106,8 @@ def read_rejected_skill(
         if path.split("/")[1:2] == [name] or path.split("/")[0] not in layout.SHELVES
     }
     lists = [path for path in entries if layout.links_owner(path)]
-    deleted = [path for path, entry in entries.items() if entry is None and path not in lists]
-    revisions = [f"{parent}:{path}" for path in deleted]
+    deleted_paths = [path for path, entry in entries.items() if entry is None and path not in lists]
+    revisions = [f"{parent}:{path}" for path in deleted_paths]
     revisions += [f"{commit}:{path}" for commit in (parent, rejection.commit) for path in lists]
     contents = store.git.objects.read_files(revisions)
     links: list[Link] = []
@@ -115,7 +115,7 @@ def read_rejected_skill(
         old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, rejection.commit))
         links += _removed_links(store.head(), path, old_data, new_data)
     links = [link for link in links if link.target.kind != "skill" or link.target.id == name]
-    return rejection, {path: contents[f"{parent}:{path}"] for path in deleted}, links
+    return rejection, {path: contents[f"{parent}:{path}"] for path in deleted_paths}, links
 
 
 def _removed_links(view: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:

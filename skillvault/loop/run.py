@@ -307,7 +307,7 @@ class Run:
     def versions(self, name: str) -> WrittenTexts:
         """Return all texts that skillvault wrote into a skill, to tell them from a person's."""
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
-        shas = [c.sha for c in program_commits(self.store.git, self.view, name, commits)]
+        shas = [commit.sha for commit in program_commits(self.store.git, self.view, name, commits)]
         contents = skill_texts(
             self.store.git,
             [(commit, name) for sha in shas for commit in (f"{sha}^", sha)],
@@ -438,13 +438,13 @@ class Run:
 
     def flush(self) -> None:
         """Publish the pending changes together, or one by one if a person edits a file."""
-        pending, self._pending = self._pending, []
+        changes, self._pending = self._pending, []
         if self.options.dry:
-            for item in pending:
+            for item in changes:
                 self._add_result(ChangeResult(item.change, None))
-        elif pending:
+        elif changes:
             start = time.monotonic()
-            self._publish(pending)
+            self._publish(changes)
             self._last_duration = time.monotonic() - start
             if self.options.between:
                 self.options.between()
@@ -490,7 +490,7 @@ class Run:
     ) -> set[str]:
         """Return the paths of records that may be written; report the others as waiting."""
         files: dict[str, bytes | None] = {
-            layout.path_of(r): self.store.encode_record(r) for r in records
+            layout.path_of(record): self.store.encode_record(record) for record in records
         }
         edits = self.store.local_edits(files)
         self.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
@@ -498,7 +498,6 @@ class Run:
 
 
 def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
-    """Return True if a change cannot share the commit of the pending changes."""
     if not pending or not pending[-1].commit_with:
         return False
     *_, last_commit = group_neighbours([*pending, change])
@@ -506,12 +505,10 @@ def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
 
 
 def _is_complete(view: Topics, change: Change) -> bool:
-    """Return True if all records exist that a change needs."""
     return len(view.records.existing(change.needs)) == len(change.needs)
 
 
 def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
-    """Return the parts of a skill that a person may have edited."""
     return skill.description, skill.body, skill.expires or "", labels_of(skill)
 
 

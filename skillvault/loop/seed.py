@@ -190,7 +190,7 @@ def _outcome_materials(
     tasks = run.view.recommendations.tasks(outcomes.values())
     refs = [Ref("evaluation", key) for key in evaluated_ids]
     skills, rejections = _skills_of_outcomes(run, refs), _rejections_of_outcomes(run, refs)
-    warning = next((s.name for s in skills.values() if s.kind == "warning"), None)
+    warning = next((skill.name for skill in skills.values() if skill.kind == "warning"), None)
     warnings = (r for r in rejections.values() if r.target.startswith("skill:warning-"))
     warning_rejection = next(warnings, None)
     for key in evaluated_ids:
@@ -321,9 +321,9 @@ def _strategy_brief(run: Run, material: strategy.StrategyMaterial) -> Period:
     brief = strategy.period_of(material.domain, outcomes, evaluations, run.policy)
     if run.policy.judge.provider == "offline":
         return brief
-    current = material.skill.body if material.skill else ""
+    body = material.skill.body if material.skill else ""
     facts = domain_facts(run, material.domain)
-    return replace(brief, current=current, facts=tuple(facts))
+    return replace(brief, current=body, facts=tuple(facts))
 
 
 def _compose_strategy(

@@ -195,7 +195,7 @@ def _undo_killed_erasure(git: Git, branch: str) -> None:
 def _check_state(store: Store) -> Upstream | None:
     """Return the upstream; raise an error if work of a person would be lost or has the text."""
     git, policy = store.git, store.head().policy
-    git_dir, common = git.dirs()
+    git_dir, common_dir = git.dirs()
     if reason := git.pause_reason(policy.branch):
         raise PausedError(f"paused: {reason}")
     status = os.fsdecode(git.run("status", "--porcelain", "-z", "--untracked-files=all",
@@ -210,9 +210,9 @@ def _check_state(store: Store) -> Upstream | None:
                 f"{ref} would keep the text; use what is in it (`git stash pop`), or remove it by "
                 f"`git update-ref -d {ref}`, then erase"
             )
-    if git_dir != common or (common / "worktrees").is_dir():
+    if git_dir != common_dir or (common_dir / "worktrees").is_dir():
         raise UsageError("the vault has several work trees; remove all but one by `git worktree`")
-    if (common / "objects/info/alternates").exists() or git.is_partial():
+    if (common_dir / "objects/info/alternates").exists() or git.is_partial():
         raise UsageError("this clone borrows objects; erase in a full clone instead")
     for commit in store.taken.commits(age=0.0):
         if git.history.is_ancestor(commit, git.tip(policy.branch) or ""):
@@ -224,7 +224,6 @@ def _check_state(store: Store) -> Upstream | None:
 
 @contextmanager
 def _copy_folder(git: Git) -> Iterator[Path]:
-    """Create the folder of the copy, and remove it at the end."""
     folder = _folder(git) / _COPY_FOLDER
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed erasure
     folder.mkdir(parents=True, mode=0o700)
@@ -373,7 +372,6 @@ class _Rewrite:
         )
 
     def _check_new_tree(self) -> None:
-        """Raise UsageError if the rewritten tree has new problems."""
         objects = Objects(self.copy / "objects")
         problems_by_key = []
         for commit in (self.tip, self.new_refs[f"{_BRANCHES}{self.branch}"][1]):
@@ -420,7 +418,6 @@ class _Rewrite:
         self._clean(runner)
 
     def _add_tombstone(self, tombstone: Tombstone) -> None:
-        """Commit the tombstone on the rewritten branch, and pin the commit."""
         git, ref = self.git, f"{_BRANCHES}{self.branch}"
         old_tip = self.new_refs[ref][1]
         content = msgspec.json.format(msgspec.json.encode(tombstone), indent=2) + b"\n"
@@ -448,7 +445,6 @@ class _Rewrite:
         return f"{_REMOTES}{self.upstream.remote}/{name}" if self.upstream else ""
 
     def _remote_moves(self) -> list[RefUpdate]:
-        """Return the updates that move the branches and tags of the remote."""
         moves: list[RefUpdate] = []
         for ref, commit in self.remote_refs.items():
             local_ref = self._tracking_ref(ref) if ref.startswith(_BRANCHES) else ref
@@ -513,7 +509,6 @@ class _Rewrite:
     # ── files outside git ────────────────────────────────────────────────────────────
 
     def _local_files(self) -> Iterator[Path]:
-        """Yield the files of the inbox, the quarantine and .git/skillvault."""
         folder = _folder(self.git)
         for parent_folder in (*(self.store.root / name for name in layout.UNTRACKED), folder):
             for path in sorted(parent_folder.rglob("*")):
@@ -529,7 +524,6 @@ class _Rewrite:
         return self.eraser.has_erased(_decode_file(path.read_bytes(), self._name(path)))
 
     def _clean_file(self, path: Path) -> None:
-        """Erase the texts from a file and from its name; delete a binary file."""
         data = path.read_bytes()
         if b"\0" in data:
             path.unlink()
@@ -550,12 +544,10 @@ def _folder(git: Git) -> Path:
 
 
 def _decode_file(content: bytes, path: str) -> str:
-    """Return the path of a file and its content as one text."""
     return f"{path}\n\n{content.decode(errors='surrogateescape')}"
 
 
 def _read_refs(runner: Runner) -> dict[str, str]:
-    """Map each branch, tag and remote branch to its commit; leave out symbolic refs."""
     form = "--format=%(refname) %(objectname) %(symref)"
     lines = runner.text("for-each-ref", form, "refs/heads", "refs/tags", "refs/remotes").split("\n")
     rows = [line.split(" ") for line in lines if line]
@@ -563,7 +555,6 @@ def _read_refs(runner: Runner) -> dict[str, str]:
 
 
 def _first_commits(git: Git, changed_commits: set[str]) -> list[str]:
-    """Return the commits of a set that have no parent in the set."""
     first_commits = []
     for sha in changed_commits:
         head = git.objects.commit_bytes(sha).partition(b"\n\n")[0].decode(errors="replace")
@@ -574,7 +565,6 @@ def _first_commits(git: Git, changed_commits: set[str]) -> list[str]:
 
 
 def _list_sentences(value: object) -> Iterator[str]:
-    """Yield the long sentences of all texts in a value, at any depth."""
     if isinstance(value, str):
         for sentence in sentences(value):
             if len(erasure.normalize(sentence)) >= _MIN_SENTENCE and " " in sentence:

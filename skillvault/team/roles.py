@@ -61,7 +61,6 @@ def _read_roles(git: Git, commit: str) -> RolesPolicy:
 
 
 def _find_missing_keys(git: Git) -> Iterator[Problem]:
-    """Yield a problem for each person with a role but no key at HEAD."""
     head = git.head()
     if head is None:
         return

@@ -150,7 +150,6 @@ def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
 
 
 def _should_claim(sync: _Sync, remote_tip: str | None, *, take_over: bool) -> bool:
-    """Return True if this clone should become the learner: on request, or if there is none."""
     store = sync.store
     entries = store.git.entries(remote_tip, [layout.VAULT_FILE]) if remote_tip else {}
     contents = store.git.blobs(entry.id for entry in entries.values())
@@ -222,7 +221,6 @@ def _receive(sync: _Sync, remote_tip: str | None) -> None:
 def _find_new_problems(
     store: Store, entries: Mapping[str, Entry | None], remote_tip: str
 ) -> list[Problem]:
-    """Return the problems of the merged tree that neither history has."""
     local_files = dict(store.staging.files.items())
     merged_files = {path: blob for path, blob in local_files.items() if path not in entries}
     merged_files |= {path: entry.id for path, entry in entries.items() if entry}
@@ -244,7 +242,6 @@ def _find_problems(
     entries: Mapping[str, Entry | None],
     local_files: Mapping[str, str],
 ) -> list[Problem]:
-    """Return the problems at the changed paths, and at other paths of the same records."""
     head = store.head()
     view = WorkTreeView(blobs, store.git.blobs, head.records.by_blob)
     removed_refs = {_ref(path) for path in (*local_files, *entries) if path not in blobs}

@@ -58,7 +58,6 @@ class _Histories:
         ]
 
     def read_content(self, entry: Entry | None) -> bytes | None:
-        """Return the content of an entry, or None without an entry."""
         return self.git.blobs([entry.id])[entry.id] if entry else None
 
     @cached_property
@@ -103,7 +102,6 @@ def merge_trees(git: Git, local_tip: str, remote_tip: str) -> MergedTree:
 
 
 def _merge_bases(git: Git, bases: Sequence[str]) -> str:
-    """Return one merge base; if there are several, merge them in memory."""
     base = bases[0]
     for other_base in bases[1:]:
         tree = merge_trees(git, base, other_base)
@@ -190,7 +188,6 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
 def _read_versions(
     histories: _Histories, name: str, versions: Sequence[Mapping[str, Entry]]
 ) -> list[ShelvedSkill | None]:
-    """Return the base, local and remote version of a skill, each with its folder."""
     base, *changed_skills = (_read_version(histories, version) for version in versions)
     skills: list[ShelvedSkill | None] = [base]
     for number, skill in enumerate(changed_skills):
@@ -221,7 +218,6 @@ def _entries_of(
     merged_skill: ShelvedSkill | None,
     file_versions: Sequence[Mapping[str, Entry]],
 ) -> dict[str, Entry | None]:
-    """Return the entries of the merged skill that differ from the local tree."""
     entries: dict[str, Entry | None] = dict.fromkeys(file_versions[1])
     executable_files = {
         path.split("/", 2)[2]
@@ -276,7 +272,6 @@ def _find_new_facts(
 
 
 def _promoted_facts(histories: _Histories, path: str, entry: Entry | None) -> set[str]:
-    """Return the facts to which a list of an evaluation's links leads."""
     link_list = parse_record(path, histories.read_content(entry) or b"")
     links = link_list.links if isinstance(link_list, LinkList) else ()
     return {link.target.id for link in links if link.type == "promoted"}

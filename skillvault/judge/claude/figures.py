@@ -60,9 +60,9 @@ class RecordFigures:
         """The percentages, stated or computed from fractions and counts."""
         # A figure with decimals may be a percentage, unless it is a fraction.
         percentages = (
-            _to_number(m[1])
-            for m in self._figures()
-            if m[2] or ("." in m[1] and _to_number(m[1]) > 1)
+            _to_number(match[1])
+            for match in self._figures()
+            if match[2] or ("." in match[1] and _to_number(match[1]) > 1)
         )
         fractions = (100 * value for value in self.values if 0 < value <= 1)
         counts = (100 * k / n for k, n in self.pairs if n)
@@ -137,7 +137,6 @@ def _to_number(figure: str) -> float:
 
 
 def _is_rounded(figure: str, value: float) -> bool:
-    """Return True if a figure is `value`, rounded to the decimals of the figure."""
     decimals = len(figure.partition(".")[2])
     tolerance = 0.5 * 10**-decimals if value % 1 else 0.0
     return abs(_to_number(figure) - abs(value)) <= tolerance + 1e-9

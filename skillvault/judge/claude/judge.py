@@ -105,7 +105,6 @@ class ClaudeJudge:
         return JudgeInfo(name="claude", version="1", model=model, prompt=self.questions.version)
 
     def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, AnswerCost | None]:
-        """Return the value of an answer, stored or new, and its cost."""
         answer = self.answers(question.topic.question)
         value = question.read_answer(answer)
         if answer is not None and value is not None:

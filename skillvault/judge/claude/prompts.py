@@ -278,7 +278,6 @@ def _findings_material(brief: Findings, max_reasoning: int) -> BriefMaterial:
 
 
 def _findings_extras(findings: Findings, max_reasoning: int) -> dict[str, Any]:
-    """Return one line for each try, and the latest outcomes in full."""
     account, labels = findings.account, labels_of(findings.account)
     latest_outcomes = [
         _outcome_details(outcome, account.evaluations.get(outcome.id), max_reasoning)
@@ -341,7 +340,6 @@ def _period_material(brief: Period, draft: Draft) -> BriefMaterial:
 def _outcome_details(
     outcome: Outcome, evaluation: Evaluation | None, max_reasoning: int
 ) -> dict[str, Any]:
-    """Return a decision with its result, judgement and lesson, all shortened."""
     material = outcome_material(outcome)
     material["decision"] = cut_texts(material["decision"], max_reasoning)
     material["result"] = cut_texts(material["result"], _LINE_LIMIT)
@@ -354,7 +352,6 @@ def _outcome_details(
 
 
 def _outcome_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
-    """Return a decision, its result and a model's insight in one line."""
     subject = " on ".join(filter(None, outcome.subject[1:]))
     line = tried_sentence(try_of(outcome, evaluation), {outcome.id: subject})
     insight = evaluation.key_insight if evaluation and evaluation.is_by_model else ""

@@ -247,6 +247,5 @@ class Questions:
 
 
 def _material_digest(material: Mapping[str, Any]) -> str:
-    """Return sixteen hex digits of a material's hash, whatever the order of its keys is."""
     text = json.dumps(material, ensure_ascii=False, sort_keys=True, default=str)
     return prompting.digest(text, size=16)

@@ -192,7 +192,6 @@ class InsightReader(NamedTuple):
         )
 
     def _similar_facts(self, reply: InsightReply) -> list[str]:
-        """Return the shown facts whose words are similar to a new insight."""
         if reply.relation != "new":
             return []
         insight = normal_form(reply.key_insight)
@@ -236,7 +235,6 @@ def _clamp(number: float) -> float:
 
 
 def _refuse_faults(figures: Sequence[str], *faults: str) -> None:
-    """Raise UnusableError if there are unsupported figures or other faults."""
     reasons = [fault for fault in faults if fault]
     if figures:
         figure_list = ", ".join(dict.fromkeys(figures))
@@ -246,7 +244,6 @@ def _refuse_faults(figures: Sequence[str], *faults: str) -> None:
 
 
 def _remove_claims(text: str, record: RecordFigures, *, advice: bool = False) -> str:
-    """Remove the sentences with claims that the record does not support."""
     return " ".join(s for s in sentences(text) if not find_unsupported(s, record, advice=advice))
 
 
@@ -311,7 +308,7 @@ class SkillReader(NamedTuple):
         return reply
 
     def _remove_items(self, reply: SkillReply, record: RecordFigures) -> SkillReply:
-        """Remove lines with unsupported claims; take such a title from the offline draft."""
+        """Remove lines with unsupported claims; replace such a title by the offline title."""
         sections = []
         for section in reply.sections:
             lines = _clean_section(section.text).splitlines()
@@ -352,10 +349,10 @@ class SkillReader(NamedTuple):
             name: text for name, text in self.offline_draft.sections if name not in self.headings
         }
         order = [name for name, _ in self.offline_draft.sections]
-        for i, name in enumerate(self.headings):
+        for index, name in enumerate(self.headings):
             if name not in order:
-                preceding = [order.index(h) + 1 for h in self.headings[:i] if h in order]
-                following = [order.index(h) for h in self.headings[i:] if h in order]
+                preceding = [order.index(h) + 1 for h in self.headings[:index] if h in order]
+                following = [order.index(h) for h in self.headings[index:] if h in order]
                 start = min([*following, min(1, len(old_texts))])
                 order.insert(max(preceding, default=start), name)
         sections = {**old_texts, **texts}
@@ -363,7 +360,6 @@ class SkillReader(NamedTuple):
 
 
 def _section_texts(reply: SkillReply) -> dict[str, str]:
-    """Return the sections with a text, by heading."""
     texts = {section.heading: _clean_section(section.text) for section in reply.sections}
     return {name: text for name, text in texts.items() if text}
 
@@ -382,7 +378,6 @@ def _label_fault(reply: SessionReply) -> str:
 
 
 def _clean_section(text: str) -> str:
-    """Remove headings, horizontal rules, fences and tags from the text of a section."""
     lines = (line.rstrip() for line in remove_hidden(text[:_MAX_SECTION]).splitlines())
     plain_lines = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(plain_lines).replace("<", "‹").strip()

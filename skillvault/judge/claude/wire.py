@@ -125,8 +125,8 @@ def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
     shared = request.shared
     if not shared or len(request.system) + shared < cacheable_length(request.model):
         return request.user
-    first = {"type": "text", "text": request.user[:shared], **_CACHE_MARK}
-    return [first, {"type": "text", "text": request.user[shared:]}]
+    shared_part = {"type": "text", "text": request.user[:shared], **_CACHE_MARK}
+    return [shared_part, {"type": "text", "text": request.user[shared:]}]
 
 
 def reply_of(body: bytes) -> Reply:
@@ -146,7 +146,6 @@ def decode(body: bytes, shape: type[_Shape]) -> _Shape:
 
 
 def _refusal_fault(status: int, codes: str, message: str, retry_after: str | None) -> Fault:
-    """Return the fault for a response with an error status."""
     kind: _FaultKind = "busy" if status in _BUSY_CODES or status >= 500 else "bad"
     is_money = any(sign in f"{codes} {message}".lower() for sign in _MONEY_SIGNS)
     if status in _CLOSED_CODES or (status in (400, 429) and is_money):
@@ -156,7 +155,6 @@ def _refusal_fault(status: int, codes: str, message: str, retry_after: str | Non
 
 
 def _parse_retry_after(header: str | None) -> float | None:
-    """Return the seconds of a `retry-after` header (a number or a date), or None."""
     if header is None:
         return None
     try:
@@ -199,7 +197,6 @@ def find_api_key() -> str | None:
 
 
 def _connect() -> "anthropic.AsyncAnthropic":
-    """Return the SDK's client for the key and address in the environment."""
     key = find_api_key()
     if key is None:
         raise UnavailableError(

@@ -111,7 +111,7 @@ def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
     }
     parts = [f"# Instructions {letter}\n{text.strip()}" for text, letter in letters.items()]
     definitions: dict[str, Any] = {}
-    shared: dict[str, str] = {}
+    labels: dict[str, str] = {}
     questions: list[str] = []
     properties: dict[str, Any] = {}
     for number, request in enumerate(requests, 1):
@@ -119,9 +119,9 @@ def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
         shape = {key: value for key, value in request.schema.items() if key != "$defs"}
         definitions |= {letter: shape, **request.schema.get("$defs", {})}
         properties[name] = {"$ref": f"#/$defs/{letter}"}
-        record = _shorten_record(request.user, shared)
+        record = _shorten_record(request.user, labels)
         questions.append(f"# {name}: follow instructions {letter}\n{record}")
-    lists = [f"# {label}\n<record>\n{text}\n</record>" for text, label in shared.items()]
+    lists = [f"# {label}\n<record>\n{text}\n</record>" for text, label in labels.items()]
     schema = {
         "type": "object",
         "properties": properties,

@@ -126,7 +126,6 @@ def _bullet_list(lines: Iterable[str]) -> str:
 
 
 def _title(brief: Findings) -> str:
-    """Return the subject of a skill, with the first statement that fits into a title."""
     last_outcome = brief.account.outcomes[-1]
     if brief.kind == "strategy":
         return cut_name(inline(last_outcome.domain), _MAX_TITLE)
@@ -161,7 +160,6 @@ def _use_of(brief: Findings) -> str:
 def _list_some(
     names: Sequence[str], noun: str, *, word: str = "and", limit: int = _MAX_LIST
 ) -> str:
-    """Join the first names to a list within `limit` characters, and count the others."""
     members = list(names[:_MAX_TARGETS])
     while len(members) > 1 and len(", ".join(members)) > limit:
         members.pop()
@@ -171,7 +169,6 @@ def _list_some(
 
 
 def _description(use: str, sentences: Iterable[str]) -> str:
-    """Return the use of a skill, followed by the first sentences that fit."""
     limit = _MAX_DESCRIPTION // 2
     description = f"Use {use if len(use) <= limit else cut_name(use, limit)}.".translate(_TAG_SIGNS)
     for text in sentences:
@@ -256,7 +253,6 @@ def _by_count(counts: Counter[str]) -> list[str]:
 
 
 def _numbered_list(facts: Sequence[Fact]) -> str:
-    """Return a numbered list of the facts that fit, with the number of the others."""
     lines: list[str] = []
     for number, fact in enumerate(facts, 1):
         line = f"{number}. {whole_sentences(fact.text, _MAX_FACT)}"
@@ -267,7 +263,6 @@ def _numbered_list(facts: Sequence[Fact]) -> str:
 
 
 def _origin(brief: Recurrence) -> str:
-    """Return one line about the runs and facts that support a skill, or "" without any."""
     outcomes = [brief.outcomes[item.id] for item in brief.evaluations if item.id in brief.outcomes]
     parts = list(_supporters(outcomes))
     if outcomes and brief.against:
@@ -278,7 +273,6 @@ def _origin(brief: Recurrence) -> str:
 
 
 def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield one text about the statuses and days of the outcomes, and one about their subjects."""
     if not outcomes:
         return
     statuses = Counter(outcome.result.status for outcome in outcomes)
@@ -303,10 +297,7 @@ _MAX_LEMMAS = 3  # lemmas in a description
 
 
 class _SessionLine(NamedTuple):
-    """A line about a lemma (the name of a problem), and the sessions with this line.
-
-    The line `is_solved` if any session solved the problem.
-    """
+    """A line about a problem, and its sessions; `is_solved` if any session solved it."""
 
     lemma: str
     text: str
@@ -380,7 +371,6 @@ def _success_line(success: SessionSuccess) -> str:
 
 
 def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
-    """Return a line, with the share of sessions that have it if there are several."""
     if len(brief.sessions) == 1:
         return line.text
     counts = count_of(len(line.sessions), len(brief.sessions))
@@ -454,7 +444,6 @@ def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
 
 
 def _rule_line(rule: Separation, period: Period) -> str:
-    """Render a rule with its counts, and with its action if there are several actions."""
     if len(account_rules.group_by_action(period.outcomes)) == 1:
         return account_sentences.rule_sentence(rule)
     action = inline(rule.action, 40)
@@ -464,7 +453,6 @@ def _rule_line(rule: Separation, period: Period) -> str:
 
 
 def _is_sizing(rule: Separation) -> bool:
-    """Return True if a rule is about the size of a decision."""
     keys = [condition.key.casefold() for condition in rule.conditions]
     sizes = ("leverage", "size", "stake")
     return any(key == "entry_value" or any(word in key for word in sizes) for key in keys)
@@ -494,7 +482,6 @@ def _results(outcomes: Sequence[Outcome]) -> str:
 
 
 def _sums(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the sum of the amounts in each unit, the most frequent unit first."""
     sums: dict[str, float] = {}
     counts: Counter[str] = Counter()
     for outcome in outcomes:

@@ -167,7 +167,6 @@ def insight_text(case: Case) -> InsightText | None:
 
 
 def _advice(insight: Insight) -> str | None:
-    """Return advice for the next time after a failure, or None if the kind gives none."""
     if insight.kind == "lesson":
         prefix = "supposed: " if insight.supposed else ""
         return make_sentence(f"{prefix}{whole_sentences(insight.quote, 300)}")

@@ -181,7 +181,6 @@ def figures_of(text: str) -> tuple[Figure, ...]:
 
 @lru_cache(maxsize=1024)
 def _words_of(name: str) -> frozenset[str]:
-    """Return the stems and names in an identifier such as `funding_rate`."""
     form = normal_form(re.sub(r"[_-]", " ", name))
     return form.stems | form.names
 
@@ -220,7 +219,6 @@ def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
 
 
 def _names_condition(text: str, form: Form, key: str) -> bool:
-    """Return True if a text has a word of a condition's name, or a part of it such as a unit."""
     if _words_of(key) & (form.stems | form.names):
         return True
     parts = [part for part in re.split(r"[_-]", key) if len(part) > 1]
@@ -302,9 +300,8 @@ def judge_decision(case: BlindCase) -> Verdict:
 
 
 def _rate_conditions(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Rate recorded conditions that the reasoning considers, repeats or contradicts."""
     used_keys = _distinct_keys(s.cited_keys for s in material.statements if s.is_specific)
-    named_keys = _distinct_keys(s.cited_keys for s in material.statements)
+    named_keys = _distinct_keys(statement.cited_keys for statement in material.statements)
     if used_keys:
         conditions = _list_conditions(material, used_keys)
         yield _Mark(0.12 * min(len(used_keys), 2), f"weighs the conditions at entry: {conditions}")
@@ -328,15 +325,14 @@ def _list_conditions(material: _DecisionMaterial, keys: Sequence[str]) -> str:
 
 
 def _rate_findings(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Rate the findings, and the share of the statements about the matter."""
-    findings, size = material.findings, len(material.statements)
-    if material.is_run and len(findings) < _MIN_FINDING_SHARE * size:
-        share = count_of(len(findings), size)
+    findings, count = material.findings, len(material.statements)
+    if material.is_run and len(findings) < _MIN_FINDING_SHARE * count:
+        share = count_of(len(findings), count)
         yield _Mark(_PENALTY, f"only {share} statements say what was looked at and what came out")
     elif findings:
         # Conditions in a finding have earned their points already.
-        most_points = 0.18 if any(s.names for s in findings) else 0.09
-        points = most_points * min(len(findings) / (_GOOD_FINDING_SHARE * max(size, 5)), 1)
+        most_points = 0.18 if any(finding.names for finding in findings) else 0.09
+        points = most_points * min(len(findings) / (_GOOD_FINDING_SHARE * max(count, 5)), 1)
         quote = quote_text(findings[0].text)
         yield _Mark(points, f"says what was looked at and what came out: {quote}")
     elif measured_texts := [s.text for s in material.statements if s.figures and s.is_grounded]:
@@ -349,26 +345,25 @@ def _rate_topic(material: _DecisionMaterial) -> Iterator[_Mark]:
     if not material.statements:
         return
     topic_words = frozenset[str]().union(*(s.topic_words for s in material.statements))
-    vague_statements = [s for s in material.statements if not s.is_anchored]
+    vague_statements = [statement for statement in material.statements if not statement.is_anchored]
     general_words = frozenset[str]().union(*(s.general_words for s in vague_statements))
     size = len(topic_words) + len(general_words)
     surplus = len(topic_words) / max(size, 1) - _TOPIC_SHARE
     points = max(surplus, -0.3) * min(size / 6, 1)
     example = max(material.statements, key=lambda s: (s.generality, len(s.general_words)))
-    if points > 0 and any(s.is_grounded for s in material.statements):
+    if points > 0 and any(statement.is_grounded for statement in material.statements):
         yield _Mark(points, "is about the matter itself")
     elif points < 0:
         yield _Mark(points, f"says what would fit any decision: {quote_text(example.text)}")
-    if not any(s.is_grounded for s in material.statements):
+    if not any(statement.is_grounded for statement in material.statements):
         quote = quote_text(material.case.decision.reasoning, 80)
         yield _Mark(-_BONUS, f"names nothing that could be looked up: {quote}")
 
 
 def _rate_care(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Rate reasons, risks, alternatives, ways out and checks; each statement counts once."""
-    reading, quotes = material.reading, [s.text for s in material.findings[:1]]
-    grounded_texts = {s.text for s in material.statements if s.is_grounded}
-    anchored_texts = {s.text for s in material.statements if s.is_anchored}
+    reading, quotes = material.reading, [statement.text for statement in material.findings[:1]]
+    grounded_texts = {statement.text for statement in material.statements if statement.is_grounded}
+    anchored_texts = {statement.text for statement in material.statements if statement.is_anchored}
     for sentence, texts in (
         ("says why", [text for text in reading.reasons if text in grounded_texts]),
         ("names a risk", [text for text in reading.risks if text in anchored_texts]),
@@ -384,7 +379,6 @@ def _rate_care(material: _DecisionMaterial) -> Iterator[_Mark]:
 
 
 def _rate_certainty(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Rate announcements, open ends, guesses and confidence without grounds."""
     reading, confidence = material.reading, material.case.decision.confidence
     guesses = [guess for guess in reading.guesses if guess not in reading.unchecked]
     # A long transcript contains a guess somewhere; the density of guesses counts.
@@ -404,7 +398,7 @@ def _rate_certainty(material: _DecisionMaterial) -> Iterator[_Mark]:
         yield _Mark(-min(0.1 * density, 0.4), f"rests on a guess: {quote_text(guesses[0])}")
     if reading.hype:
         yield _Mark(_PENALTY, f"certainty in place of grounds: {quote_text(reading.hype[0], 80)}")
-    grounds = sum(s.is_grounded for s in material.statements)
+    grounds = sum(statement.is_grounded for statement in material.statements)
     if confidence is not None and confidence >= _HIGH_CONFIDENCE and grounds < _MIN_GROUNDS:
         yield _Mark(_PENALTY, f"confidence of {confidence:g} on grounds that do not carry it")
     elif confidence is not None and confidence < _HIGH_CONFIDENCE and grounds >= _MIN_GROUNDS:
@@ -412,7 +406,6 @@ def _rate_certainty(material: _DecisionMaterial) -> Iterator[_Mark]:
 
 
 def _rate_size_and_skills(material: _DecisionMaterial) -> Iterator[_Mark]:
-    """Yield a mark if the reasoning names the size, and a mark if it names skills."""
     size, reasoning = material.case.entry_value, material.case.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
     if any(figure.matches(amount) for figure in figures_of(reasoning) for amount in amounts):

@@ -72,7 +72,7 @@ def _count_sides(
         return None
     no_counts = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
     rule = msgspec.convert({**no_counts, "holds_for": [], **item.rule}, Separation)
-    outcomes = [o for o in account.outcomes if o.decision.action == rule.action]
+    outcomes = [outcome for outcome in account.outcomes if outcome.decision.action == rule.action]
     read_outcomes = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
     met_ids, other_ids = sides_of(rule, read_outcomes, policy)
     return *met_ids, *other_ids

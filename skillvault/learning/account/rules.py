@@ -76,7 +76,7 @@ def _ids_by_result(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, fro
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
     bound_results = [*_bounds_by_result(policy)]
     ids = {
-        result: frozenset(o.id for o in outcomes if has_result(o, result, policy))
+        result: frozenset(outcome.id for outcome in outcomes if has_result(outcome, result, policy))
         for result in (losses, wins, *bound_results)
     }
     is_binary = len(ids[losses]) + len(ids[wins]) == len(outcomes)

@@ -120,8 +120,8 @@ def kinds_sentence(texts: Sequence[str], kind: str) -> str:
     """Join deeds that differ only in figures in one line, the latest first."""
     omission = f"; {len(texts) - _MAX_DEEDS} more" if len(texts) > _MAX_DEEDS else ""
     listing = "; ".join(text.rstrip(".") for text in texts[:_MAX_DEEDS])
-    quantity = "both" if len(texts) == 2 else "all"
-    return f"{listing}{omission} ({quantity} {kind})."
+    both_or_all = "both" if len(texts) == 2 else "all"
+    return f"{listing}{omission} ({both_or_all} {kind})."
 
 
 def tried_sentence(
@@ -191,7 +191,6 @@ def labels_of(account: Account) -> dict[str, str]:
 
 
 def _join_names(target: str | None, repository: Scalar | None) -> str:
-    """Return `target in repository`, or one name if both are equal or one is missing."""
     return " in ".join(dict.fromkeys(inline(str(name)) for name in (target, repository) if name))
 
 
@@ -222,7 +221,6 @@ def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _average(tries: Sequence[Try]) -> list[str]:
-    """Return a list with the average score in words, or [] if a run has no score."""
     scores = [attempt.score for attempt in tries if attempt.score is not None]
     is_complete = len(scores) == len(tries)
     return [f"{format_percent(sum(scores) / len(scores))} on average"] if is_complete else []

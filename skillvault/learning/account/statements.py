@@ -70,7 +70,7 @@ def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
         advice = [s for s in statements if s.kind in ("lesson", "worked", "failed")]
         supporting_actions = [{actions[key] for key in s.supporting} for s in advice]
         pairs = zip(advice, supporting_actions, strict=True)
-        statements = tuple(s for s, names in pairs if len(names) >= MIN_ACTIONS)
+        statements = tuple(statement for statement, names in pairs if len(names) >= MIN_ACTIONS)
     return Findings(kind=kind, account=account, statements=statements, significant=outcomes)
 
 
@@ -89,7 +89,7 @@ def calls_for_skill(findings: Findings) -> bool:
 def digest(findings: Findings) -> str:
     """Return twelve hex digits that change with the statements or the outcomes."""
     outcomes = findings.account.outcomes
-    remarks = [(t.strengths, t.weaknesses) for t in findings.account.tries]
+    remarks = [(attempt.strengths, attempt.weaknesses) for attempt in findings.account.tries]
     values = [len(outcomes), outcomes[-1].id, findings.statements, remarks]
     return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:12]
 
@@ -97,7 +97,7 @@ def digest(findings: Findings) -> str:
 def evidence_ids(findings: Findings) -> list[str]:
     """Return the ids of outcomes for and against the statements, or of significant outcomes."""
     ids = {outcome.id for outcome in findings.account.outcomes}
-    statement_ids = {i for s in findings.statements for i in (*s.supporting, *s.against)}
+    statement_ids = {key for s in findings.statements for key in (*s.supporting, *s.against)}
     return sorted(statement_ids & ids or {outcome.id for outcome in findings.significant})
 
 
@@ -173,7 +173,7 @@ def _guide_statements(account: Account, policy: Policy) -> Iterator[Statement]:
     yield from _claims(account.outcomes)
     if tools := tools_statement(account.outcomes):
         yield tools
-    ids = {i for deed in deeds for i in (*deed.supporting, *deed.against, *deed.others[1])}
+    ids = {key for deed in deeds for key in (*deed.supporting, *deed.against, *deed.others[1])}
     yield from _tried_statements([attempt for attempt in tries if attempt.id not in ids], labels)
 
 
@@ -194,7 +194,6 @@ def _tried_statements(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterat
 def _limit_single_trades(
     statements: Iterable[Statement], tries: Sequence[Try]
 ) -> Iterator[Statement]:
-    """Drop all but the first few single trades among wins and among losses."""
     scored_ids = {attempt.id for attempt in tries if attempt.score is not None}
     counts: Counter[str] = Counter()
     for statement in statements:
@@ -207,14 +206,13 @@ def _limit_single_trades(
 
 def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, float, int]:
     """Sort key: the number of runs, then a remedy, the greatest score, the latest run."""
-    supporting_tries = [t for t in tries if t.id in statement.supporting]
+    supporting_tries = [attempt for attempt in tries if attempt.id in statement.supporting]
     scores = [abs(attempt.score) for attempt in supporting_tries if attempt.score is not None]
     counts = len(statement.supporting), bool(statement.others[1]), max(scores, default=0.0)
     return *counts, tries.index(supporting_tries[-1])
 
 
 def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Statement:
-    """Return the statement of a rule or a lead, with its counts in `outcomes`."""
     (hits, misses), other_ids = sides_of(rule, outcomes, policy)
     met_ids = hits + misses
     numbers = episodes_of(outcomes, policy.evaluate.episode_minutes)
@@ -259,10 +257,9 @@ def sides_of(
 
 
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the lessons: lessons of persons first, then the most frequent, then the latest."""
     pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
     forms = [normal_form(advice.text) for _, advice in pairs]
-    groups = ([pairs[i] for i in indices] for indices in group_same(forms))
+    groups = ([pairs[index] for index in indices] for indices in group_same(forms))
     for group in sorted(groups, key=_lesson_order):
         ids = tuple(dict.fromkeys(attempt.id for attempt, _ in group))
         group_tries, latest = [attempt for attempt, _ in group], group[-1][1]
@@ -299,7 +296,6 @@ def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statem
 def _deeds(
     tries: Sequence[Try], labels: Mapping[str, str], tasks: Mapping[str, str]
 ) -> Iterator[Statement]:
-    """Yield the deeds with their results: failures first, with their remedies."""
     remedies: set[str] = set()
     worked_deeds: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
@@ -322,7 +318,6 @@ def _ids_of(records: Iterable[Try] | Iterable[Outcome]) -> tuple[str, ...]:
 
 
 def _split_by_result(tries: Iterable[Try]) -> tuple[list[Try], list[Try]]:
-    """Return the successes and the failures."""
     by_status: dict[Status, list[Try]] = defaultdict(list)
     for attempt in tries:
         by_status[attempt.status].append(attempt)
@@ -456,7 +451,6 @@ def _tool_names(reasoning: str) -> frozenset[str]:
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
-    """Yield the statement about failures that their agents claimed as successes."""
     failures = [outcome for outcome in outcomes if outcome.result.status == "failure"]
     refusals = [outcome for outcome in failures if outcome.is_claim_refused]
     if len(refusals) > 1:
@@ -470,7 +464,6 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
 
 
 def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement]:
-    """Yield the rules and leads of guides, then the results of each action."""
     actions = group_by_action(account.outcomes)
     for separation in account.rules:
         rule = _rule(separation, actions[separation.action], policy)
@@ -486,7 +479,6 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
 def _graded_statements(
     account: Account, kind: SkillKind, members: Sequence[Outcome]
 ) -> Iterator[Statement]:
-    """Yield the statements about losses or gains: the greatest first, recorded values last."""
     tries = {attempt.id: attempt for attempt in account.tries}
     member_tries = [tries[outcome.id] for outcome in members]
     scored_outcomes = [outcome for outcome in members if outcome.result.score is not None]

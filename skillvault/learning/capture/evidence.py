@@ -77,14 +77,13 @@ def search_terms(rule: str) -> Terms:
 
 
 def _long_terms(terms: Iterable[str]) -> list[str]:
-    long_terms = [t for t in terms if len(t) >= _MIN_TERM and re.search(r"\w", t)]
+    long_terms = [term for term in terms if len(term) >= _MIN_TERM and re.search(r"\w", term)]
     return list(dict.fromkeys(long_terms))[:_MAX_TERMS]
 
 
 def _distinctive_words(prose: str) -> list[str]:
-    """Return words that distinguish a rule: identifiers first, then the longest words."""
     tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
-    words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
+    words = (token for token in tokens if len(token) >= _MIN_WORD and token.lower() not in _STOP)
     spaced_words = (word for word in words if not _UNSPACED.search(word))
     return sorted(spaced_words, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MAX_TERMS]
 
@@ -132,7 +131,7 @@ def rule_evidence(
 
     `file_count` is the number of searched files.
     """
-    matches = {t: occurrences.get(t, frozenset()) for t in terms.all}
+    matches = {term: occurrences.get(term, frozenset()) for term in terms.all}
     if file_count >= _MIN_SEARCHED:
         matches = {t: files for t, files in matches.items() if len(files) <= _COMMON * file_count}
     if terms.polarity == "negative" or not terms.exact:
@@ -151,7 +150,6 @@ def rule_evidence(
 def _word_evidence(
     matches: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
-    """Return the files that contain at least `min_words` of the words."""
     counts = Counter(file for files in matches.values() for file in files)
     files = sorted(file for file, count in counts.items() if count >= min_words)
     confidence = rate_confidence(len(files), policy)

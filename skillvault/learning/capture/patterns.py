@@ -39,7 +39,7 @@ _ALL = "resources/expertise.yaml"
 
 
 def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
-    """Return the skill `learned`, new, with the best patterns."""
+    """Return a new skill `learned` with the best patterns."""
     return Skill(
         LEARNED,
         _DESCRIPTION,
@@ -155,7 +155,7 @@ def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
     if not lost_patterns:
         return TierChange(tiers)
     keys = {pattern.key for pattern in lost_patterns}
-    patterns = tuple(p for p in tiers.expertise.patterns if p.key not in keys)
+    patterns = tuple(pattern for pattern in tiers.expertise.patterns if pattern.key not in keys)
     log = f"Put back {len(lost_patterns)} patterns to Tier 1"
     expertise = _with_log(replace(tiers.expertise, patterns=patterns), scan.now, log, 0)
     rule_keys = set(map(rule_key, rule_texts(tiers.text)))

@@ -85,7 +85,7 @@ class LearnedText(Struct, frozen=True):
         return replace(
             self,
             stated=tuple(rule for rule in self.stated if rule.line not in keys),
-            patterns=tuple(p for p in self.patterns if p.key not in keys),
+            patterns=tuple(pattern for pattern in self.patterns if pattern.key not in keys),
             rules=tuple(rule for rule in self.rules if rule_key(rule) not in keys),
         )
 
@@ -145,7 +145,7 @@ def rank_patterns(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
     sorted_patterns = sorted(
         (p for p in patterns if p.confidence in _CONFIDENCE_RANKS), key=lambda p: (p.pattern, p.id)
     )
-    sorted_patterns.sort(key=lambda p: p.promoted_at, reverse=True)
+    sorted_patterns.sort(key=lambda pattern: pattern.promoted_at, reverse=True)
     return sorted(sorted_patterns, key=lambda p: (_CONFIDENCE_RANKS[p.confidence], -p.occurrences))
 
 

@@ -125,8 +125,8 @@ def rule_of(block: Block) -> WrittenRule | None:
     words = rule_words(block.text)
     if block.header or _width(words) < _MIN_WIDTH:
         return None
-    blank = takewhile(lambda line: not line.strip(), _LINE.findall(block.text))
-    line = block.line + len(list(blank))
+    blank_lines = takewhile(lambda line: not line.strip(), _LINE.findall(block.text))
+    line = block.line + len(list(blank_lines))
     return WrittenRule(words, rule_key(words), line, scope=scope_of(block.text))
 
 
@@ -300,7 +300,7 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
     """
     blocks = blocks_of(appended.text)
     if appended.committed:  # otherwise the text begins with the header of the file
-        blocks = [Block(b.text, b.end, b.line) for b in blocks]
+        blocks = [Block(block.text, block.end, block.line) for block in blocks]
     unfinished_text = "" if appended.is_finished else blocks[-1].text
     blocks = blocks if appended.is_finished else blocks[:-1]
     texts, is_full = _select_fitting([b for b in blocks if not flaw_of(b)], appended, redact)
@@ -309,15 +309,15 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
     waits = bool(unfinished_text.strip())
     if not content:
         return AdoptionPlan(None, tuple(problems), _encode(appended.text), waits)
-    leftover = "".join(b.full_text for b in blocks if b.line not in texts)
+    leftover = "".join(block.full_text for block in blocks if block.line not in texts)
     adoption = Adoption(
         LEARNINGS,
         appended.blob,
-        _encode("".join(b.full_text for b in blocks)),
+        _encode("".join(block.full_text for block in blocks)),
         _encode(content),
         _encode(leftover),
     )
-    committed_blocks = [b for b in blocks if b.line in texts]
+    committed_blocks = [block for block in blocks if block.line in texts]
     adopted_blocks = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in committed_blocks]
     change = _adoption_change(adoption, adopted_blocks)
     return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished_text), waits)

@@ -156,7 +156,6 @@ def _is_result(value: Scalar) -> bool:
 
 
 def _value_columns(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
-    """Yield a condition for each value; outcomes without the value do not meet it."""
     names = [normalize_value(value) for value in values]
     all_recorded = np.ones(len(values), dtype=bool)
     for value in sorted({name for name in names if name is not None}, key=repr):
@@ -195,7 +194,7 @@ class _Number(NamedTuple):
 
 def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
     columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
-        ("number", "entry_value", [o.result.entry_value for o in outcomes])
+        ("number", "entry_value", [outcome.result.entry_value for outcome in outcomes])
     ]
     keys = _context_keys(outcomes)
     columns += [("context", key, [o.context.get(key) for o in outcomes]) for key in keys]
@@ -245,7 +244,6 @@ def _time_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _word_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
-    """Yield a condition for each word in reasonings that were written before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     has_reasoning = np.array([bool(text) for text in texts])
     indices_by_term: dict[str, list[int]] = defaultdict(list)
@@ -264,7 +262,6 @@ def _word_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _pair_table(outcomes: Sequence[Outcome]) -> ConditionTable:
-    """Return the pairs of conditions with different keys."""
     parts = _stack(_columns_to_pair(outcomes), len(outcomes))
     sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
     pairs = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
@@ -275,7 +272,6 @@ def _pair_table(outcomes: Sequence[Outcome]) -> ConditionTable:
 
 
 def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
-    """Return the values and quartiles that divide the outcomes best."""
     keys = _named_values(outcomes)
     columns = [c for kind, key, names in keys for c in _value_columns(kind, key, names)]
     for number in _numbers(outcomes):
@@ -285,8 +281,8 @@ def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
     counts = ((float(column.truth.sum()), column) for column in columns)
     choices = [(n, c) for n, c in counts if _MIN_OF_PAIR <= n <= len(outcomes) - _MIN_OUTCOMES]
     choices.sort(key=lambda pair: (abs(pair[0] - len(outcomes) / 2), generality(pair[1].rule)))
-    nearest = [column for _, column in choices[:_MAX_PAIRED]]
-    return sorted(nearest, key=lambda column: generality(column.rule))
+    best_columns = [column for _, column in choices[:_MAX_PAIRED]]
+    return sorted(best_columns, key=lambda column: generality(column.rule))
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────
@@ -304,8 +300,8 @@ def _stack(columns: Sequence[Column], count: int) -> ConditionTable:
 
 def _select(table: ConditionTable, columns: Sequence[int]) -> ConditionTable:
     return ConditionTable(
-        [table.rules[i] for i in columns],
-        [table.opposites[i] for i in columns],
+        [table.rules[column] for column in columns],
+        [table.opposites[column] for column in columns],
         table.truth[columns],
         table.recorded[columns],
     )
@@ -325,21 +321,20 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
     truth = np.where(flips[:, None], table.recorded & ~table.truth, table.truth)
     packed_bits = np.concatenate([np.packbits(truth, 1), np.packbits(table.recorded, 1)], axis=1)
     groups: dict[bytes, list[int]] = defaultdict(list)
-    for i, row in enumerate(packed_bits):
-        groups[row.tobytes()].append(i)
+    for index, row in enumerate(packed_bits):
+        groups[row.tobytes()].append(index)
     names = [_general_names(table, members, flips) for members in groups.values()]
-    unique = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
+    merged = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
-    truth = np.where(upside[:, None], unique.recorded & ~unique.truth, unique.truth)
-    rules = [(b if flip else a) or () for (a, b), flip in zip(names, upside, strict=True)]
-    opposites = [a if flip else b for (a, b), flip in zip(names, upside, strict=True)]
-    return ConditionTable(rules, opposites, truth, unique.recorded)
+    truth = np.where(upside[:, None], merged.recorded & ~merged.truth, merged.truth)
+    rules = [(b if swap else a) or () for (a, b), swap in zip(names, upside, strict=True)]
+    opposites = [a if swap else b for (a, b), swap in zip(names, upside, strict=True)]
+    return ConditionTable(rules, opposites, truth, merged.recorded)
 
 
 def _general_names(
     table: ConditionTable, members: Sequence[int], flips: Bools
 ) -> tuple[Rule | None, Rule | None]:
-    """Return the most general names of a column and of its complement."""
     name_pairs = [
         (table.opposites[i], table.rules[i]) if flips[i] else (table.rules[i], table.opposites[i])
         for i in members

@@ -87,20 +87,19 @@ def _consecutive(
 ) -> Iterator[tuple[int, int]]:
     """Yield pairs of consecutive indices with the same key; skip the key None."""
     groups: dict[Hashable, list[int]] = defaultdict(list)
-    for i in order:
-        if keys[i] is not None:
-            groups[keys[i]].append(i)
+    for index in order:
+        if keys[index] is not None:
+            groups[keys[index]].append(index)
     for members in groups.values():
         yield from pairwise(members)
 
 
 def _split_long(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> Iterator[list[int]]:
-    """Yield the groups; split a group that is longer than an hour."""
     for members in groups:
         episode: list[int] = []
-        for i in members:
-            if episode and occasions[i].at - occasions[episode[0]].at > _HOUR:
+        for index in members:
+            if episode and occasions[index].at - occasions[episode[0]].at > _HOUR:
                 yield episode
                 episode = []
-            episode.append(i)
+            episode.append(index)
         yield episode

@@ -48,10 +48,7 @@ _ROUNDING = 1e-4  # error of the logarithm of a p, which is computed in single p
 
 
 class _Tries(NamedTuple):
-    """The episodes of an action by time.
-
-    `votes` has the share of failures of each episode. Votes are exchanged only within `strata`.
-    """
+    """The episodes of an action by time; `votes` has the share of failures of each."""
 
     decisions: Decisions
     votes: Floats
@@ -61,10 +58,7 @@ class _Tries(NamedTuple):
 
 
 class _Cuts(NamedTuple):
-    """The conditions to compare: `truth` and `recorded` as (cuts x episodes).
-
-    `keys` numbers the key of each cut.
-    """
+    """The conditions to compare: `truth` and `recorded` as (cuts x episodes)."""
 
     columns: list[Column]
     keys: Ints
@@ -162,7 +156,7 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _MIN_SIDE) & (counts >= _MIN_EPISODES)
     rows = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
-    return _Cuts([columns[i] for i in rows], keys[rows], truth[rows], is_testable[rows])
+    return _Cuts([columns[row] for row in rows], keys[rows], truth[rows], is_testable[rows])
 
 
 def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]:
@@ -171,8 +165,8 @@ def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]
     aligned_truths = np.where(truth[np.arange(len(truth)), first, None], recorded & ~truth, truth)
     packed_bits = np.packbits(np.concatenate([aligned_truths, recorded], axis=1), axis=1)
     place_by_bits: dict[bytes, int] = {}
-    for i in candidates.tolist():
-        place_by_bits.setdefault(packed_bits[i].tobytes(), i)
+    for index in candidates.tolist():
+        place_by_bits.setdefault(packed_bits[index].tobytes(), index)
     return list(place_by_bits.values())
 
 
@@ -199,11 +193,11 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     by_key = np.maximum.reduceat(surprises, starts, axis=0)
     by_key[:, 0] -= _ROUNDING
     shares = np.array([_tail_shares(row) for row in by_key])
-    smallest = shares.min(axis=0)
+    least_shares = shares.min(axis=0)
     key = int(shares[:, 0].argmin())
     members = np.flatnonzero(cuts.keys == cuts.keys[starts[key]])
-    best_index = max(members.tolist(), key=lambda i: round(float(surprises[i, 0]), 3))
-    return best_index, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
+    best_index = max(members.tolist(), key=lambda index: round(float(surprises[index, 0]), 3))
+    return best_index, float((least_shares <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
 
 
 def _tail_shares(values: Floats) -> Floats:
@@ -229,8 +223,8 @@ def _surprises(surplus: Floats, cuts: _Cuts, votes: Floats) -> Floats:
     failures = np.rint(sizes[1] * votes.mean()).clip(1, sizes[1] - 1).astype(int)
     table = np.array([_mid_p(a, n, k, len(votes)) for a, n, k in np.stack([*sizes, failures]).T])
     row = inverse.ravel()[:, None]
-    expected = (sizes[0] * failures / sizes[1])[row].astype(np.float32)
-    counts = np.clip(surplus + expected, 0, failures[row]).astype(np.float32)
+    expectations = (sizes[0] * failures / sizes[1])[row].astype(np.float32)
+    counts = np.clip(surplus + expectations, 0, failures[row]).astype(np.float32)
     nearest_counts = np.rint(counts)
     step = counts - nearest_counts
     nearest_counts = nearest_counts.astype(np.intp)
@@ -243,10 +237,7 @@ def _surprises(surplus: Floats, cuts: _Cuts, votes: Floats) -> Floats:
 
 
 def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Floats:
-    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` episodes.
-
-    There are `failures` among all `total` episodes. The array has `max_failures` + 1 items.
-    """
+    """Return -log of the two-sided mid-p for 0 to `max_failures` failures among `met` episodes."""
     low, high = max(0, met + failures - total), min(met, failures)
     logs = np.concatenate([[0], np.log(np.arange(1, total + 1)).cumsum()])  # of the factorials
     k = np.arange(low, high + 1)
@@ -318,7 +309,7 @@ def _choices(total: int, number: int) -> tuple[Ints, Ints]:
 
 
 def _shuffles(members: Sequence[Ints], count: int, seed: bytes) -> Ints:
-    """Return which vote each episode gets (shuffles x episodes), unshuffled first."""
+    """Return the votes of the episodes as indices (shuffles x episodes); row 0 is unshuffled."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
     mask = (1 << count.bit_length()) - 1  # bits of the number of an episode
     sort_keys = (draws.reshape(_SHUFFLES, count) & ~np.uint32(mask)) | np.arange(

@@ -122,7 +122,7 @@ def _decisions_of(
         for name, truth in truths.items()
         if is_enough and _MIN_RESULTS <= truth.sum() <= len(truth) - _MIN_RESULTS
     }
-    sessions = number_names([o.session for o in recent])
+    sessions = number_names([outcome.session for outcome in recent])
     return Decisions(recent, testable_results, strata, episodes, sessions)
 
 
@@ -249,7 +249,6 @@ def _select_rules(
 
 
 def _cuts_same_number(rule: Rule, other: Rule) -> bool:
-    """Return True if two rules cut the same number; then one rule is enough."""
     if len(rule) > 1 or len(other) > 1 or rule[0].op not in _CUTS:
         return False
     return _source(rule[0]) == _source(other[0])
@@ -381,10 +380,7 @@ def effect_of(
 
 
 def _inflation(scores: Floats, clusters: Ints) -> float:
-    """Return the factor, at least 1, by which clusters increase the variance of a sum.
-
-    With fewer than five clusters the factor is 1.
-    """
+    """Return the factor, at least 1, by which clusters increase the variance of a sum."""
     deviations = scores - scores.mean()
     cluster_sums = np.bincount(renumber(clusters), deviations)
     noise = float((deviations**2).sum())

@@ -87,13 +87,13 @@ def groups_of(sessions: Collection[Session], share: float) -> Iterator[list[Sess
     """Group sessions that overlap, directly or through other sessions, in order of time."""
     by_time = sorted(sessions, key=lambda session: session.order)
     overlaps = Overlaps(by_time)
-    positions, sets = {s.id: i for i, s in enumerate(by_time)}, DisjointSets(len(by_time))
-    for i, session in enumerate(by_time):
+    positions, sets = {s.id: index for index, s in enumerate(by_time)}, DisjointSets(len(by_time))
+    for index, session in enumerate(by_time):
         for other_id, overlap in overlaps.of(session).items():
             if overlap.is_above(share):
-                sets.union(i, positions[other_id])
+                sets.union(index, positions[other_id])
     for members in sets.sets(range(len(by_time))):
-        yield [by_time[i] for i in members]
+        yield [by_time[index] for index in members]
 
 
 def _forms_of(session: Session) -> list[Form]:

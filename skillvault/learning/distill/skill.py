@@ -123,13 +123,12 @@ def session_text(
 
 
 def _source_words(sessions: Sequence[Session]) -> str:
-    """Return a line with the names of sessions and the days on which they ended."""
     days = dict.fromkeys(f"{s.ended_at:%Y-%m-%d}" for s in (sessions[0], sessions[-1]))
     names = [make_inert(session.name, _MAX_NAME) for session in sessions]
     if len(names) > _MAX_NAMES:
         names = [*names[: _MAX_NAMES - 1], f"{len(names) - _MAX_NAMES + 1} more"]
-    noun = f"{len(sessions)} sessions" if len(sessions) > 1 else "Session"
-    return f"{noun} {join_items(names)}, {' to '.join(days)}"
+    prefix = f"{len(sessions)} sessions" if len(sessions) > 1 else "Session"
+    return f"{prefix} {join_items(names)}, {' to '.join(days)}"
 
 
 def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
@@ -226,7 +225,6 @@ def rewording_change(
 
 
 def _reason_words(session: Session) -> str:
-    """Return a sentence with the name of a session, its source and its counts."""
     failures, successes = len(session.failures), len(session.successes)
     client = make_inert(session.transcript or "", 40)
     source = f", an extract of a {client} transcript" if client else ""

@@ -89,7 +89,7 @@ def detect_all(
 
 def handles_of(names: Iterable[str]) -> dict[str, str]:
     """Map the handles S1, S2, … to skills, in the order shown."""
-    return {f"S{n}": name for n, name in enumerate(names, 1)}
+    return {f"S{number}": name for number, name in enumerate(names, 1)}
 
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
@@ -103,10 +103,7 @@ def _find_explicit(
     shown_texts: Mapping[str, str],
     handles: Mapping[str, str],
 ) -> dict[str, Detection]:
-    """Detect the skills that a text names.
-
-    The strongest reading of a skill counts, and a mere mention is a use.
-    """
+    """Detect the skills that a text names; the strongest reading of a skill counts."""
     readings: dict[str, tuple[Reading, str]] = {}
     for mention, reading in read_mentions(text, find_mentions(text, names, shown_texts, handles)):
         earlier_reading = readings.get(mention.skill, ("open", ""))[0]
@@ -234,7 +231,7 @@ def detected_uses(
     reasoning = outcome.decision.reasoning
     detections = detect_all(reasoning, applied, names, texts, handles=handles)
     default_time = outcome.decision.made_at or outcome.occurred_at
-    decision_time = min((r.at for r in receipts), default=default_time)
+    decision_time = min((receipt.at for receipt in receipts), default=default_time)
     # A list names every applied skill; reasoning may leave some out.
     non_use = Detection(confidence=0.0 if outcome.applied is not None else UNSEEN)
     uses: list[DetectedUse] = []
@@ -313,7 +310,6 @@ def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
 def _fact_part(
     outcome: Outcome | None, receipts: Sequence[Recommendation], skills: Collection[str]
 ) -> dict[str, Any]:
-    """Return the keys `facts` (that the agent got) and `unresolved` (unknown handles)."""
     named_skills = (outcome.applied if outcome else None) or ()
     names = aliases.aliases_of(receipts if outcome else [])
     applied = set(aliases.resolve_names(named_skills, names))

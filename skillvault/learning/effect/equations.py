@@ -87,13 +87,13 @@ def _pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[
     """Update the solutions with the base rates of all domains (empirical Bayes)."""
     mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
     for _ in range(_POOL_ROUNDS):
-        expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
-        updates = [_update_belief(fit, 0, _BASE_PRIOR, expected, size=1) for fit in solutions]
+        belief = Belief(mean_rate, _SPREAD_FACTOR * spread)
+        updates = [_update_belief(fit, 0, _BASE_PRIOR, belief, size=1) for fit in solutions]
         mean_rate = sum(float(base.mean[0]) for base in updates) / len(updates)
         squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in updates)
         spread = (sum(squares) + _BASE_SPREAD**2) / (len(updates) + 1)
-    expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
-    return [_update_belief(fit, 0, _BASE_PRIOR, expected) for fit in solutions]
+    belief = Belief(mean_rate, _SPREAD_FACTOR * spread)
+    return [_update_belief(fit, 0, _BASE_PRIOR, belief) for fit in solutions]
 
 
 def _pool_choosing(
@@ -138,17 +138,14 @@ def _domain_spread(estimates: Sequence[Belief]) -> float:
     pairs, total = list(zip(weights, estimates, strict=True)), sum(weights)
     mean = sum(weight * estimate.mean for weight, estimate in pairs) / total
     squares = sum(weight * (estimate.mean - mean) ** 2 for weight, estimate in pairs)
-    degrees = total - sum(w * w for w in weights) / total
+    degrees = total - sum(weight * weight for weight in weights) / total
     return (squares - (len(estimates) - 1)) / degrees if degrees > 0 else 0.0
 
 
 def _update_belief(
     fit: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
 ) -> Posterior:
-    """Replace the prior of one unknown by `belief`; return the first `size` unknowns.
-
-    Source: Sherman and Morrison 1950.
-    """
+    """Replace the prior of one unknown by `belief` (Sherman and Morrison 1950)."""
     precision = 1 / belief.variance - 1 / prior.variance
     mean_change = belief.mean / belief.variance - prior.mean / prior.variance
     row = fit.covariance[index, :size]
@@ -247,10 +244,7 @@ def shares(sums: Sums) -> Floats:
 
 
 def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
-    """Return the variance between the base rates of a domain's groups.
-
-    Source: DerSimonian and Laird 1986, by moments.
-    """
+    """Return the variance between base rates by moments (DerSimonian and Laird 1986)."""
     counts = [group.count for group in groups]
     total = sum(counts)
     rate = sum(group.successes for group in groups) / total

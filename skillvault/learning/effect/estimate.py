@@ -77,13 +77,13 @@ def add_up(
     """
     by_entry = _by_entry(observations, version_starts)
     use_counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
-    latest = {skill: len(version_starts.get(skill, ())) for _, (skill, _) in by_entry}
-    skills = sorted(latest, key=lambda name: (-use_counts.get((name, latest[name]), 0), name))[
+    versions = {skill: len(version_starts.get(skill, ())) for _, (skill, _) in by_entry}
+    skills = sorted(versions, key=lambda name: (-use_counts.get((name, versions[name]), 0), name))[
         :_MAX_SKILLS
     ]
     # Each version gets a column, because the effect of an old text informs the next one.
     columns = tuple(
-        (name, version) for name in sorted(skills) for version in range(latest[name] + 1)
+        (name, version) for name in sorted(skills) for version in range(versions[name] + 1)
     )
     groups = sorted(totals)
     entries = _entries(by_entry, columns, groups)
@@ -281,27 +281,24 @@ def _recent_effects(
     error_sums = np.concatenate([np.cumsum(errors[::-1])[::-1], [0.0]])
     order = np.argsort(entries.columns, kind="stable")
     starts = np.searchsorted(entries.columns[order], np.arange(len(effects) + 1))
-    for i, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
-        rows = order[starts[i] : starts[i + 1]]
+    for index, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
+        rows = order[starts[index] : starts[index + 1]]
         decisions, applied = entries.decisions[rows], entries.uses[rows]
         uses = decisions[applied > UNSEEN]
         trace = _Trace(decisions, applied, errors, error_sums, float(variance))
-        latest_effect, change = (0.0, 0.0), 0.0
+        latest_effect, growth = (0.0, 0.0), 0.0
         if len(uses) > times:
             precision, difference = _span_effect(trace, uses[-times], len(errors))
             latest_effect = precision, difference + float(effect)
         if len(uses) >= 2 * _MIN_HALF:
             middle = uses[len(uses) // 2]
             early_effect = _span_effect(trace, uses[0], middle)
-            change = _change_variance(early_effect, _span_effect(trace, middle, len(errors)))
-        yield latest_effect, change
+            growth = _change_variance(early_effect, _span_effect(trace, middle, len(errors)))
+        yield latest_effect, growth
 
 
 class _Trace(NamedTuple):
-    """The entries of a column by time, with the errors of all decisions.
-
-    `error_sums` has for each decision the sum of its error and of all later errors.
-    """
+    """The entries of a column by time; `error_sums` adds all later errors to each error."""
 
     decisions: Ints
     weights: Floats
@@ -311,10 +308,7 @@ class _Trace(NamedTuple):
 
 
 def _span_effect(trace: _Trace, first: int, last: int) -> tuple[float, float]:
-    """Return (precision, difference from the effect of all time) for decisions first..last - 1.
-
-    The span has a base rate of its own, which may drift.
-    """
+    """Return (precision, difference from the effect of all time) of decisions first..last - 1."""
     start, end = np.searchsorted(trace.decisions, [first, last])
     weights, decisions = trace.weights[start:end], trace.decisions[start:end]
     count = last - first + trace.variance / _BASE_DRIFT**2

@@ -28,7 +28,6 @@ _WORDS = dict(line.split(": ", 1) for section, line in _CUE_LINES if section == 
 
 
 def _cue(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of `cues.txt`."""
     while re.search(r"<\w+>", pattern):
         pattern = re.sub(r"<(\w+)>", lambda match: f"(?:{_WORDS[match[1]]})", pattern)
     pattern = _VERB_ENDINGS.join(re.split(r"(?<=[\w\])])~", pattern))
@@ -86,10 +85,7 @@ class Mention(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A possible mention: a full name, a part of a name, or a handle.
-
-    A weak span is a mention only near a cue word.
-    """
+    """A possible mention; a weak span is a mention only near a cue word."""
 
     start: int
     end: int
@@ -129,7 +125,7 @@ def find_mentions(
     names means the skill that was shown; if none was shown, it is not a mention.
     """
     counts = Counter(name for word in set(_lower_words(text)) for name in names.get(word, ()))
-    likely = {name for name, n in counts.items() if n >= len(_needed_words(name))}
+    likely = {name for name, count in counts.items() if count >= len(_needed_words(name))}
     spans = [
         *(span for name in likely | shown_texts.keys() for span in _find_name(name, text)),
         *(span for name, body in shown_texts.items() for span in _find_title(name, body, text)),
@@ -168,7 +164,6 @@ def _find_handle(handle: str, name: str, text: str) -> Iterator[_Span]:
 def _find_descriptions(
     text: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
 ) -> Iterator[_Span]:
-    """Yield phrases that describe a skill by its kind and some words of its name."""
     for cue in _DESCRIPTION.finditer(text):
         start, end = cue.span("kind")
         spans: list[tuple[int, int]] = []
@@ -245,10 +240,7 @@ def _resolve_overlaps(spans: Iterable[_Span], shown_texts: Mapping[str, str]) ->
 
 @lru_cache(maxsize=4096)
 def _pattern_of(name: str) -> re.Pattern[str]:
-    """Compile a pattern for a name whose words hyphens, underscores or spaces separate.
-
-    The kind at the start, the word after it, and the hex suffix are optional.
-    """
+    """Compile a pattern for a name; its kind, the word after it and the hex suffix are optional."""
     start, required, tail = ([re.escape(part) for part in parts] for parts in _split(name))
     pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(required)
     pattern += "".join(rf"(?:[-_ ]{part})?" for part in tail)
@@ -353,7 +345,6 @@ def _heading_of(sentence: str) -> str:
 
 
 def _group_mentions(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
-    """Combine the mentions that a sentence lists together."""
     groups = [[mentions[0]]]
     for last_mention, mention in pairwise(mentions):
         gap = text[last_mention.end : mention.start]
@@ -381,7 +372,6 @@ def _plain_around(
 
 
 def _simplify(sentence: str) -> str:
-    """Return a sentence in lower case, without short forms, quotes, and filler words."""
     sentence = sentence.lower()
     for pattern, replacement in _REWRITES:
         sentence = pattern.sub(replacement, sentence)

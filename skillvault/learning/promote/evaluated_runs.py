@@ -134,7 +134,6 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
 
 
 def _quoted_insight(text: str, outcome: Outcome) -> Insight | None:
-    """Return the statement or the lesson of a run that an insight quotes, or None."""
     quotes = [_first_words(quote) for quote in _QUOTE.findall(text)]
     insights = (i for i in insights_of(outcome) if i.kind in (*REASONED, "lesson"))
     return next((insight for insight in insights if _first_words(insight.quote) in quotes), None)
@@ -163,8 +162,8 @@ def _quotation_values(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
         return target
     target_words = _words_with_target(quoted.quote, outcome)
     # Other figures belong to the deed, and stay.
-    measured = (f for m in _MEASURED.finditer(quoted.quote) for f in _FIGURE.findall(m[0]))
-    return (*target, *_observed_figures(outcome), *measured, *target_words)
+    figures = (f for m in _MEASURED.finditer(quoted.quote) for f in _FIGURE.findall(m[0]))
+    return (*target, *_observed_figures(outcome), *figures, *target_words)
 
 
 def _fact_label(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome) -> str:
@@ -200,7 +199,6 @@ def _has_content(insight: str, outcome: Outcome) -> bool:
 
 
 def _words_with_target(text: str, outcome: Outcome) -> Iterator[str]:
-    """Yield the words that contain the name of the target, such as `test_parser`."""
     target = _squash(outcome.decision.target or "")
     if len(target) >= _MIN_TARGET:
         for word in text.split():
@@ -302,7 +300,7 @@ class RunBook:
         run_ids = {*self.history.claims(run.domain, keys)}
         run_ids.update(run_id for key in keys for run_id in self._claims[run.domain, key].values())
         similar_runs = self.load(run_ids).values()
-        return {similar.claim_digest: similar.claim for similar in (run, *similar_runs)}
+        return {member.claim_digest: member.claim for member in (run, *similar_runs)}
 
     def summaries(self, domain: str, digests: Collection[str]) -> dict[str, RunSummary]:
         """Return the runs, by id, with any of these digests."""

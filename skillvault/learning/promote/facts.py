@@ -79,7 +79,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     @cached_property
     def successors(self) -> dict[str, str]:
         """The facts that replaced other facts, by the replaced fact."""
-        return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
+        return {fact.supersedes: fact.id for fact in self.facts.values() if fact.supersedes}
 
     @cached_property
     def weighed_facts(self) -> set[str]:
@@ -101,9 +101,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         opponents = self.counts.opponent_counts(facts)
         runs = self.counts.supporter_counts(opponents)
         return frozenset(
-            fact_id
-            for fact_id, count in opponents.items()
-            if is_contested(facts[fact_id], runs.get(fact_id, 0), count)
+            key
+            for key, count in opponents.items()
+            if is_contested(facts[key], runs.get(key, 0), count)
         )
 
     @cached_property
@@ -388,10 +388,10 @@ class Neighbours:
         """Return the number of the most similar neighbour (the earliest of equals), or None."""
         texts, neighbours = self._neighbours_of(text), list[tuple[float, int]]()
         while texts:
-            lowest = texts & -texts
-            number = lowest.bit_length() - 1
+            lowest_bit = texts & -texts
+            number = lowest_bit.bit_length() - 1
             neighbours.append((jaccard(text, self._sets[number]), -number))
-            texts ^= lowest
+            texts ^= lowest_bit
         return -max(neighbours)[1] if neighbours else None
 
     def _neighbours_of(self, text: frozenset[str]) -> _TextSet:
@@ -402,11 +402,11 @@ class Neighbours:
                 neighbours |= holders & _select_texts(count, planes)
         return neighbours
 
-    def _shared_needed(self, a: int, b: int) -> int | None:
-        """Return how many words sets of sizes `a` and `b` must share, or None if it cannot be."""
-        count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
-        while count <= min(a, b):
-            if count / (a + b - count) > self.threshold:
+    def _shared_needed(self, size: int, other_size: int) -> int | None:
+        """Return how many words sets of these sizes must share, or None if that cannot be."""
+        count = max(int(self.threshold / (1 + self.threshold) * (size + other_size)) - 1, 1)
+        while count <= min(size, other_size):
+            if count / (size + other_size - count) > self.threshold:
                 return count
             count += 1
         return None
@@ -426,7 +426,6 @@ class Neighbours:
 
 
 def _select_texts(number: int, planes: Sequence[_TextSet]) -> _TextSet:
-    """Return the texts whose count is at least `number` (above 0)."""
     if number >> len(planes):
         return 0
     larger_counts, equal_counts = 0, -1

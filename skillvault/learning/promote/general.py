@@ -212,7 +212,7 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
         theme=make_inert(theme([statement_of(fact) for fact in facts]), _MAX_TITLE),
         facts=facts,
         evaluations=tuple(support),
-        outcomes=material.outcomes_of([e.id for e in support]),
+        outcomes=material.outcomes_of([evaluation.id for evaluation in support]),
     )
 
 

@@ -128,7 +128,7 @@ def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tupl
     for (kind, facts), (skill, is_owner) in zip(groups, assignments, strict=True):
         pattern = Pattern(
             facts=facts,
-            new_facts=tuple(f for f in facts if f.id not in material.skills_of),
+            new_facts=tuple(fact for fact in facts if fact.id not in material.skills_of),
             is_independent=len(material.sessions(facts)) >= policy.promote.min_sessions,
             kind=kind,
             skill=skill,
@@ -208,8 +208,8 @@ def _unsupported_skills(
     """Return the skills whose facts no longer recur: they are contested or reworded."""
     if not material.rules.weighs:
         return ()
-    others = (skill for name, skill in sorted(skills.items()) if name not in live_names)
-    generated_skills = (skill for skill in others if skill.origin == "generated")
+    other_skills = (skill for name, skill in sorted(skills.items()) if name not in live_names)
+    generated_skills = (skill for skill in other_skills if skill.origin == "generated")
     return tuple(skill for skill in generated_skills if skill.status not in FIXED_STATUSES)
 
 
@@ -239,7 +239,7 @@ def _find_recurring(
         used_facts: set[str] = set()
         texts = [statement_of(fact) for fact in facts]
         for indices in clusters(texts, settings.cluster_above, settings.cluster_size):
-            cluster = tuple(facts[i] for i in indices)
+            cluster = tuple(facts[index] for index in indices)
             used_facts.update(fact.id for fact in cluster)
             yield kind, cluster
         for fact in facts if material.rules.weighs else ():
@@ -272,17 +272,16 @@ def fact_state(
 
 
 def _explain_alone(fact: Fact, material: PromotionMaterial, settings: PromotePolicy) -> str:
-    """Return a sentence with the number of similar facts and sessions, and what is missing."""
-    others = (other for other in material.current_facts if other.id != fact.id)
-    peers = (o for o in others if (o.domain, o.trust) == (fact.domain, fact.trust))
+    other_facts = (other for other in material.current_facts if other.id != fact.id)
+    peers = (o for o in other_facts if (o.domain, o.trust) == (fact.domain, fact.trust))
     neighbours = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
     count = sum(value > settings.cluster_above for value, _ in neighbours)
-    nearest = f"; the nearest is {neighbours[0][1]} at {neighbours[0][0]:.2f}" if neighbours else ""
+    remark = f"; the nearest is {neighbours[0][1]} at {neighbours[0][0]:.2f}" if neighbours else ""
     sessions = len(material.sessions([fact]))
     alone_note = f"; sessions that support it: {sessions}, alone it needs {settings.cluster_size}"
     return (
         f"other facts more than {settings.cluster_above:.2f} similar: {count}, a pattern needs "
-        f"{settings.cluster_size - 1}{nearest}{alone_note if material.rules.weighs else ''}"
+        f"{settings.cluster_size - 1}{remark}{alone_note if material.rules.weighs else ''}"
     )
 
 
@@ -302,7 +301,7 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     support = material.support(fact_ids)
     if pattern.digest is not None:
         run_ids = set(pattern.run_ids)
-        support = [e for e in support if e.id in run_ids]
+        support = [evaluation for evaluation in support if evaluation.id in run_ids]
     texts = [statement_of(fact) for fact in pattern.facts]
     if len(texts) == 1:  # the words that its repeats share make a better theme
         texts = [e.key_insight for e in support if e.key_insight] or texts
@@ -313,13 +312,12 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
         theme=make_inert("-".join(re.findall(r"\w+(?:[.']\w+)*", theme(texts))), 70),
         facts=_facts_with_rates(pattern, material),
         evaluations=tuple(support),
-        outcomes=material.outcomes_of([e.id for e in support]),
+        outcomes=material.outcomes_of([evaluation.id for evaluation in support]),
         against=pattern.opponents,
     )
 
 
 def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ...]:
-    """Return the facts, each with the rate of its runs in the text."""
     if pattern.digest is None:
         return pattern.facts
     _, runs = _runs_at_reading([fact.id for fact in pattern.facts], material)
@@ -450,7 +448,7 @@ def skill_body(title: str, header: str, draft: Draft) -> str:
 
 def _pattern_body(pattern: Pattern, draft: Draft) -> str:
     count = len(pattern.facts)
-    days = sorted({f"{f.created_at:%Y-%m-%d}" for f in pattern.facts if f.created_at})
+    days = sorted({f"{fact.created_at:%Y-%m-%d}" for fact in pattern.facts if fact.created_at})
     span = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     origin = f"From {count} memory fact{'s' * (count > 1)}{span}"
     if pattern.digest is None:  # nothing was weighed
@@ -472,4 +470,4 @@ def _pattern_reason(pattern: Pattern) -> str:
         lines = ["More runs are for its facts or against them."]
     if not pattern.is_independent:
         lines.append("All of it rests on one session, so it waits for approval in proposed/.")
-    return "\n".join(lines + [f"- {shorten(f.text, 200)}" for f in pattern.new_facts])
+    return "\n".join(lines + [f"- {shorten(fact.text, 200)}" for fact in pattern.new_facts])

@@ -150,16 +150,16 @@ class Support:
 
     def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
         """Yield the runs by time, but a run whose judge names a fact after the fact's run."""
-        waiting: list[EvaluatedRun] = []
+        waiting_runs: list[EvaluatedRun] = []
         for run in runs:
             self._book.add_runs([run])
             if run.named_fact is None or self._is_known(run.named_fact):
                 yield run
             else:
-                waiting.append(run)
-        while waiting:
-            ready_runs = (run for run in waiting if self._is_known(run.named_fact or ""))
-            waiting.remove(next_run := next(ready_runs, waiting[0]))
+                waiting_runs.append(run)
+        while waiting_runs:
+            ready_runs = (run for run in waiting_runs if self._is_known(run.named_fact or ""))
+            waiting_runs.remove(next_run := next(ready_runs, waiting_runs[0]))
             yield next_run
 
     def _is_known(self, fact: str) -> bool:
@@ -184,7 +184,6 @@ class Support:
             self._promote(run, claims)
 
     def _run_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
-        """Return the stance of a run to each fact of another run with similar claim or ground."""
         ground_makers = self._book.first_facts(run.domain, run.statement_digests)
         makers = {**self._book.first_facts(run.domain, claims), **ground_makers}
         stances: dict[str, Stance] = {}
@@ -234,7 +233,6 @@ class Support:
         return stances
 
     def _is_unchanged(self, fact: str, source: EvaluatedRun) -> bool:
-        """Return True if a fact is current and still has the text of its source."""
         record = self._material.facts.get(fact)
         if not self._is_current(fact) or record is None or record.kind != "judge":
             return self._is_current(fact)
@@ -296,18 +294,18 @@ class Support:
         if rejection := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
             self._rejected.add(rejection)
             return
-        unmet = find_unmet(run.evaluation, self._material, self._policy)
+        obstacle = find_unmet(run.evaluation, self._material, self._policy)
         digests = self._agreeing_claims(run, claims)
         if digests is None:  # a person replaced the text of this fact
             return
-        if unmet and not (run.has_content and self._is_supported(run, digests, claims)):
+        if obstacle and not (run.has_content and self._is_supported(run, digests, claims)):
             return
         runs = self._book.load(self._supporter_ids(run, digests))
         source = min(runs.values(), key=lambda candidate: candidate.order)
         if source.id != run.id:  # the fact gets the text of `source`
             claims = self._book.find_similar(source)
             digests = self._agreeing_claims(source, claims) or {source.claim_digest}
-            if unmet and not self._is_supported(source, digests, claims):
+            if obstacle and not self._is_supported(source, digests, claims):
                 return
         if run.evaluation.is_outdated and not self._upgrades:
             self._withheld.add((source.domain, min(digests)))
@@ -315,7 +313,6 @@ class Support:
             self._add_fact(source, digests, claims)
 
     def _supporter_ids(self, run: EvaluatedRun, digests: Collection[str]) -> list[str]:
-        """Return the evaluations of runs with any of these claims and the same result."""
         summaries = self._book.summaries(run.domain, digests).values()
         return [summary.evaluation for summary in summaries if summary.status == run.outcome_status]
 
@@ -356,7 +353,6 @@ class Support:
     def _add_fact(
         self, source: EvaluatedRun, digests: Collection[str], claims: Mapping[str, Form]
     ) -> None:
-        """Make a fact of the earliest claim, and link all runs for and against it."""
         content = f"{source.domain} {source.outcome_status} {source.claim_digest}"
         fact = fact_id(source.label, source.domain, content)
         if fact in self._material.facts or fact in self._facts:
@@ -390,7 +386,6 @@ class Support:
         return "high" if passes_gate and is_telling else "medium"
 
     def _find_rejection(self, run: EvaluatedRun) -> Rejection | None:
-        """Return the rejection of an earlier fact with the same claim, or None."""
         removed_ids = [e.id for e in self._material.taken_away if e.domain == run.domain]
         maker_runs = self._book.load(removed_ids).values()
         same_runs = (maker for maker in maker_runs if is_same(maker.claim, run.claim))
@@ -419,7 +414,6 @@ def _same_claims(claims: Mapping[str, Form], run: EvaluatedRun) -> set[str]:
 
 
 def _describe_runs(runs: Sequence[EvaluatedRun] | Sequence[RunSummary]) -> str:
-    """Describe runs by their number: `3 runs of 2 sessions`."""
     sessions = {run.session for run in runs}
     return f"{pluralize(len(runs), 'run')} of {pluralize(len(sessions), 'session')}"
 

@@ -31,10 +31,7 @@ class FactVersions(Struct, frozen=True):
 
 
 class Succession(Struct, frozen=True):
-    """The links and edits by which a fact replaces its older versions.
-
-    The fact replaces `latest`; `latest` replaces the version before it, and so on.
-    """
+    """The links and edits by which a fact replaces `latest` and, through it, older versions."""
 
     latest: Fact | None = None
     links: tuple[Link, ...] = ()

@@ -275,7 +275,6 @@ def _fit_text(slot: Slot, max_tokens: float, *, is_first: bool) -> str | None:
 
 
 def _first_lines(excerpt: str, max_tokens: float) -> str:
-    """Return as many lines of a guide as fit, without a heading at the end."""
     lines = _take_fitting(excerpt.splitlines(keepends=True), max_tokens).splitlines()
     while lines and not lines[-1].startswith("- "):
         lines.pop()
@@ -353,7 +352,6 @@ def facts_tokens(lines: Iterable[str]) -> int:
 
 
 def _shorten_fact(hit: FactHit, size: int) -> str:
-    """Return a line with the statement of a fact and its advice, both shortened."""
     advice = flatten(hit.advice)
     statement = flatten(hit.text).removesuffix(advice).rstrip() or advice
     if len(statement) > size:

@@ -18,8 +18,8 @@ _MIN_COVERAGE = 0.85  # share of the statements of each text that the other must
 
 def says_same(text: str, other_text: str) -> bool:
     """Return True if each text has nearly all statements of the other, in any wording."""
-    a, b = _distinct_words(text), _distinct_words(other_text)
-    if min(len(a), len(b)) < _MIN_WORDS or jaccard(a, b) < _MIN_SHARED_WORDS:
+    terms, others = _distinct_words(text), _distinct_words(other_text)
+    if min(len(terms), len(others)) < _MIN_WORDS or jaccard(terms, others) < _MIN_SHARED_WORDS:
         return False
     first, second = _forms(text), _forms(other_text)
     return _coverage(first, second) >= _MIN_COVERAGE and _coverage(second, first) >= _MIN_COVERAGE
@@ -42,6 +42,5 @@ def _forms(text: str) -> tuple[Form, ...]:
 
 
 def _coverage(forms: Sequence[Form], other_forms: Sequence[Form]) -> float:
-    """Return the share (0..1) of forms that are among the other forms."""
     shared_forms = [form for form in forms if any(is_same(form, other) for other in other_forms)]
     return len(shared_forms) / len(forms)

@@ -63,8 +63,8 @@ def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, L
             words = _REPOSITORY.sub(r"\1", _COUNTS.sub("", line))
             words = _PAIR.sub(" ", words)  # a task about SOL is about SOL-PERP
             form = normal_form(f"{about}: {words}")
-            shared = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
-            matches[line] = LineMatch(shared, shared / total)
+            score = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
+            matches[line] = LineMatch(score, score / total)
     return matches
 
 
@@ -81,8 +81,8 @@ def _word_stems(text: str) -> set[str]:
 def cut_excerpt(task: str, body: str, tried_lines: Sequence[str], about: str = "") -> str:
     """Cut the text of a guide to the rules, the lines nearest to a task, and the first deeds.
 
-    `tried_lines` has further lines. Sections that a person wrote stay whole. The text stays whole
-    if no line is about the task.
+    A line of `tried_lines` near the task is added if the text does not cover it. Sections that a
+    person wrote stay whole, and so does a text without a line about the task.
     """
     title, *sections = re.split(r"(?m)^(?=## )", body)
     headings = {
@@ -119,7 +119,6 @@ def omits_lines(excerpt: str, body: str) -> bool:
 
 
 def _cut_section(section: str, near_lines: Sequence[str]) -> str:
-    """Return a section cut to the lines to show beside the near lines, or "" without any."""
     heading = section.partition("\n")[0].removeprefix("## ").strip()
     if heading not in _GENERATED_SECTIONS:
         return section.strip()
@@ -133,5 +132,5 @@ def _cut_section(section: str, near_lines: Sequence[str]) -> str:
 def is_covered(line: str, body: str) -> bool:
     """Return True if a text has the deed in the line of a try already."""
     deed = _DEED_END.split(line.partition(": ")[2], maxsplit=1)[0].rstrip(".")
-    _, _, unlabelled = deed.partition(": ")  # a text leaves the target out if all are equal
-    return deed in body or (unlabelled != "" and unlabelled in body)
+    _, _, plain_deed = deed.partition(": ")  # a text leaves the target out if all are equal
+    return deed in body or (plain_deed != "" and plain_deed in body)

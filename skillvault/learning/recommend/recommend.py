@@ -232,24 +232,24 @@ def recommend(
     request = _Request(query, rules, pins, weighing, read_text, background or Background())
     pool = _select_candidates(candidates, query, pins)
     doubtful = [c for c in pool if c.name not in pins and not _is_qualified(c, rules)]
-    doubtful_names = {c.name for c in doubtful}
+    doubtful_names = {candidate.name for candidate in doubtful}
     excluded = {c.name for c in pool if c.seed and not _is_requested(c, query, pins)}
     is_eligible = _eligibility_test(request, excluded)
     eligible: list[_Contender] = []
     irrelevant: list[_Contender] = []
-    qualified = (c for c in pool if c.name not in doubtful_names)
-    matching, unmatched = _split_by_match(qualified, request)
-    for contender in (_score(c, request) for c in matching):
+    qualified = (candidate for candidate in pool if candidate.name not in doubtful_names)
+    matches, others = _split_by_match(qualified, request)
+    for contender in (_score(candidate, request) for candidate in matches):
         (eligible if is_eligible(contender) else irrelevant).append(contender)
     doubtful_contenders = (
-        _score(c, request)
-        for c in doubtful
-        if next_status(c.status, c.evidence, rules).status != "retired"
+        _score(candidate, request)
+        for candidate in doubtful
+        if next_status(candidate.status, candidate.evidence, rules).status != "retired"
     )
     order, newcomer = _explore(eligible, filter(is_eligible, doubtful_contenders), request)
-    weak = [c for c in doubtful if c is not newcomer]
+    weak = [candidate for candidate in doubtful if candidate is not newcomer]
     if weighing.has_task:  # an irrelevant skill is left out for its relevance, not its effect
-        weak_contenders = [_score(c, request) for c in weak]
+        weak_contenders = [_score(candidate, request) for candidate in weak]
         irrelevant += (contender for contender in weak_contenders if not is_eligible(contender))
         weak = [contender.candidate for contender in weak_contenders if is_eligible(contender)]
     served_skills, facts, withheld = _choose(order, request)
@@ -262,17 +262,17 @@ def recommend(
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
         _withhold_irrelevant(irrelevant, request),
         # Skills without a word of the task are scored only if the answer names them.
-        _withhold_irrelevant((_score(c, request) for c in unmatched), request),
+        _withhold_irrelevant((_score(candidate, request) for candidate in others), request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
-    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in unmatched}
+    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in others}
     offered = [candidate for candidate in pool if candidate.name not in excluded]
     return Selection(
         domain=query.domain,
         decision=query.decision,
         recommended=served_skills,
         withheld=list(left_out if query.explain else islice(left_out, MAX_NEXT)),
-        total_considered=sum(c.domain in (query.domain, None) for c in offered),
+        total_considered=sum(candidate.domain in (query.domain, None) for candidate in offered),
         excluded_low_effectiveness=len(weak),
         excluded_low_relevance=len(irrelevant_names - excluded),
         over_budget=sum(skill.reason == "budget" for skill in withheld),
@@ -309,7 +309,6 @@ def pin_places(query: Query) -> dict[str, int]:
 def _select_candidates(
     candidates: Iterable[Candidate], query: Query, pins: Mapping[str, int]
 ) -> list[Candidate]:
-    """Return the pins, and the skills of the domain or without a domain, for the role or stage."""
     # The semantic strategy compares all texts, whatever the roles are.
     is_filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
     domains = (query.domain, None)
@@ -337,10 +336,7 @@ def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -
 
 
 def _eligibility_test(request: _Request, excluded: Collection[str]) -> Callable[[_Contender], bool]:
-    """Return a test if a skill may be shown: it is requested, or close to the task.
-
-    Without a task, the relevance decides.
-    """
+    """Return a test if a skill may be shown: it is requested, or close to the task."""
     query, min_relevance = request.query, request.rules.policy.recommend.min_relevance
     answers = {*_find_answering(request, excluded)}
     answers.update(request.background.leads if query.action else ())
@@ -426,12 +422,11 @@ def _may_gain(candidate: Candidate) -> bool:
 
 
 def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str, float]:
-    """Return the parts of the score of a skill beside its relevance."""
     evidence = candidate.evidence
     draw = None if decision is None else partial(draw_normal, decision, candidate.name)
     is_proven = rules.is_proven(candidate.status, evidence, rules)
-    proven = {"proven": rules.policy.recommend.proven} if is_proven else {}
-    return proven | rules.gains(evidence, candidate.elsewhere, draw, rules.policy)
+    bonus = {"proven": rules.policy.recommend.proven} if is_proven else {}
+    return bonus | rules.gains(evidence, candidate.elsewhere, draw, rules.policy)
 
 
 # ── the shown skills ─────────────────────────────────────────────────────────────────────
@@ -440,10 +435,7 @@ def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str
 def _choose(
     order: Iterator[_Contender], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact], list[WithheldSkill]]:
-    """Return (skills to show, facts, withheld skills) within limit and budget.
-
-    Read no more of `order` than needed.
-    """
+    """Return (skills to show, facts, withheld skills) within limit and budget."""
     distinct_contenders, repeats = _drop_repeats(order, request)
     shown_contenders, guided_skills = _drop_guided(distinct_contenders, request)
     contenders: list[_Contender] = []
@@ -515,7 +507,6 @@ def _drop_guided(
 def _disclose(
     contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact]]:
-    """Return the skills with the texts to show, and the facts."""
     background, settings = request.background, request.rules.policy.recommend
     slots = []
     for contender in contenders:
@@ -531,7 +522,7 @@ def _disclose(
             by_lines=contender.candidate.kind == "guide",
         )
         slots.append(slot)
-    hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
+    hidden_actions = {c.name: _actions(request, c) or frozenset() for c in held_out}
     # A guide includes the facts about its action.
     guided_actions = frozenset[Action]().union(
         *(slot.actions or () for slot in slots if slot.by_lines)
@@ -540,7 +531,7 @@ def _disclose(
     hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided_actions]
     budgets = (request.query.budget, settings.budget, math.inf)
     budget = next(budget for budget in budgets if budget is not None)
-    answer = disclosure.disclose(slots, hidden, hits, settings, budget=budget)
+    answer = disclosure.disclose(slots, hidden_actions, hits, settings, budget=budget)
     served_skills = [
         _serve(contender, text, request, f"S{number}")
         for number, (contender, text) in enumerate(zip(contenders, answer.skills, strict=False), 1)
@@ -656,7 +647,6 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
 def _withhold_irrelevant(
     contenders: Iterable[_Contender], request: _Request
 ) -> Iterator[WithheldSkill]:
-    """Yield the skills that are not eligible, the best first, with the bound that they miss."""
     settings, weighing = request.rules.policy.recommend, request.weighing
     for contender in _sort_lazily(contenders):
         evidence = weighing.measure_evidence(contender.name)

@@ -39,12 +39,11 @@ def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:
 
 
 def xml(answer: Selection) -> str:
-    """Return the skills and facts without badges and instruction, or "" without any."""
+    """Return the XML of skills and facts, without badges and instruction, or "" without any."""
     return "\n".join(_blocks(answer, _by_name))
 
 
 def _blocks(answer: Selection, render_skill: Callable[[ServedSkill], str]) -> list[str]:
-    """Return a block with texts and lines of skills, and a block with facts, if any."""
     texts = [render_skill(skill) for skill in answer.recommended if skill.how != "named"]
     named_skills = [skill for skill in answer.recommended if skill.how == "named"]
     texts += [element("named", _named_lines(named_skills))] if named_skills else []
@@ -91,7 +90,7 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         raise ValueError("a recommendation without a decision's id is not recorded")
     held_out = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
     no_candidates = ("held-out", "unknown-pin")
-    omitted = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
+    others = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
     counts = {
         "considered": answer.total_considered,
         "low_effectiveness": answer.excluded_low_effectiveness,
@@ -109,11 +108,11 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         "context": dict(query.context),
         **({"facts": facts} if facts else {}),
         "shown": [
-            {"skill": s.name, **{key: getattr(s, key) for key in _RECORDED_KEYS}}
-            for s in answer.recommended
+            {"skill": skill.name, **{key: getattr(skill, key) for key in _RECORDED_KEYS}}
+            for skill in answer.recommended
         ],
         "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
-        "next": [{"skill": skill.name, "reason": skill.reason} for skill in omitted[:MAX_NEXT]],
+        "next": [{"skill": skill.name, "reason": skill.reason} for skill in others[:MAX_NEXT]],
         "counts": counts,
     }
 
@@ -125,8 +124,8 @@ def selection_values(answer: Selection) -> dict[str, Any]:
     for key in ("near_domain", "unknown_context"):
         if not plain_answer[key] and plain_answer[key] != "":
             del plain_answer[key]
-    for withheld in plain_answer["withheld"]:
-        del withheld["blob"]
+    for skill in plain_answer["withheld"]:
+        del skill["blob"]
     return plain_answer
 
 
@@ -154,7 +153,6 @@ def _with_badge(skill: ServedSkill) -> str:
 
 
 def _named_lines(skills: Sequence[ServedSkill]) -> str:
-    """Return a line for each skill that is only named, and a line that says how to read one."""
     paths = paths_of((skill.name, skill.path) for skill in skills)
     ways = join_items(["`skillvault skill show NAME`", *paths], last="or")
     lines: list[str] = []

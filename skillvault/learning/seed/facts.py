@@ -146,7 +146,7 @@ def promotion_change(promotion: Promotion) -> Change:
 
 def repetition_change(repetition: Repetition, now: datetime) -> Change:
     """Return the commit that links insights to the fact that they repeat."""
-    sources = [Ref("evaluation", e.id) for e in repetition.evaluations]
+    sources = [Ref("evaluation", evaluation.id) for evaluation in repetition.evaluations]
     reason = f"Confirmed {repetition_words(len(sources))}."
     return reinforcement_change(STEP, Ref("fact", repetition.fact), sources, at=now, reason=reason)
 

@@ -90,8 +90,8 @@ def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState
     if material.skill is not None:
         return SkillState("done", f"it is in {material.skill.name}"), None
     if kind is None:
-        graded = outcome.result.score is not None
-        return SkillState("between" if graded else "not new", reason), None
+        has_score = outcome.result.score is not None
+        return SkillState("between" if has_score else "not new", reason), None
     if material.rejection:
         return SkillState("rejected", material.rejection.sentence), None
     if outcome.ungraded_failure and material.warning:
@@ -191,10 +191,10 @@ def find_merge_groups(
         ]
         if not matches or not is_managed(wording.name):
             continue
-        evolved = next((skill.name for skill in matches if skill.evolved), None)
+        evolved_name = next((skill.name for skill in matches if skill.evolved), None)
         names = [skill.name for skill in matches if not skill.evolved and is_managed(skill.name)]
-        if evolved:
-            additions.setdefault(evolved, []).append(wording.name)
+        if evolved_name:
+            additions.setdefault(evolved_name, []).append(wording.name)
             grouped_names.add(wording.name)
         elif len(names) >= rules.min_similar:
             members = (*names, wording.name)
@@ -223,7 +223,6 @@ def evolved_text(
 
 
 def _some_names(names: Sequence[str], token_limit: int) -> str:
-    """Return a list of as many names as fit, with the number of the other names."""
     for count in range(min(len(names), _MAX_NAMES), 0, -1):
         omission = [f"{len(names) - count} more"] if len(names) > count else []
         text = join_items([*names[:count], *omission])
@@ -270,7 +269,6 @@ def growth_change(
 def _merge_commit(
     merge: SkillMerge[Agreement], skill: Skill, files: dict[str, str], **parts: Any
 ) -> Change:
-    """Return the commit of a merge, with the results of its subjects as the reason."""
     findings = merge.brief.together
     outcomes = findings.account.outcomes
     is_warning = findings.kind == "warning"

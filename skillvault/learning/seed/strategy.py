@@ -92,7 +92,6 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
 
 
 def _why_unwritable(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
-    """Return the reason why skillvault may not write the strategy, or None."""
     skill, path = material.skill, material.path
     if path is None:
         return None
@@ -132,10 +131,9 @@ def period_of(
 
 
 def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
-    """Yield the outliers of the greatest loss and the greatest gain."""
     scores = {o.id: o.result.score for o in outcomes if o.result.score is not None}
-    scored = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
-    for outcome in scored[:1] + scored[1:][-1:]:
+    by_score = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
+    for outcome in by_score[:1] + by_score[1:][-1:]:
         peers = [o for o in outcomes if o.decision.action == outcome.decision.action]
         yield from islice(outliers(outcome, peers), _MAX_OUTLIERS)
 
@@ -210,7 +208,7 @@ def _strategy_change(
 ) -> Change:
     """Return a commit with a `generated` link from each evaluation without a link."""
     target = Ref("skill", material.name)
-    new_ids = [o.id for o in period.outcomes if o.id not in material.linked]
+    new_ids = [outcome.id for outcome in period.outcomes if outcome.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)
     links = tuple(link_of("generated", source, target, material.made_at) for source in sources)
     reasons = [f"What separates: {describe_rule(rule)}; p {rule.p:.2g}." for rule in period.rules]
@@ -250,8 +248,7 @@ def _outcomes_line(period: Period) -> str:
 
 
 def _results(period: Period) -> str:
-    """Return the rate of success, and the average gain and loss, in words."""
-    success_count = sum(o.result.status == "success" for o in period.outcomes)
+    success_count = sum(outcome.result.status == "success" for outcome in period.outcomes)
     name, count = "Win rate" if period.graded else "Success rate", len(period.outcomes)
     rate = f"{name} {success_count / count * 100:.0f} % ({count_of(success_count, count)})"
     return "; ".join([rate, *balance_parts(period.outcomes)])

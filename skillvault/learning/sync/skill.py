@@ -106,7 +106,6 @@ def _marked_sections(
 
 
 def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
-    """Return the sections and the description of a file, without empty lines around them."""
     description = {DESCRIPTION: str(side.values.get("description") or "")} if side.values else {}
     sections = {**description, **sections_of(side.body)}
     return {key: plain_section(text) for key, text in sections.items()}
@@ -247,7 +246,6 @@ def merge_shelved_skills(
 
 
 def _is_by_person(side: ShelvedSkill, base: ShelvedSkill | None) -> bool:
-    """Return True if a person moved, edited or pinned a skill since the base."""
     return side.is_moved or is_edited(base.skill_file if base else None, side.skill_file)
 
 
@@ -263,7 +261,6 @@ def _shelf(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill)
 
 
 def _resolve_shelves(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill) -> str:
-    """Return the folder of a skill that both sides moved or added."""
     movers = [side for side in (first, second) if side.is_moved]
     if len(movers) == 1:
         return movers[0].shelf
@@ -322,7 +319,6 @@ def _merge_files(
 
 
 def _file_rule(path: str, origin: str) -> Rule:
-    """Return the rule for a file of a skill with this origin."""
     if path in {FILE, EXPERTISE}:
         return merge_skill if path == FILE else merge_expertise
     if origin in PROGRAM_ORIGINS:

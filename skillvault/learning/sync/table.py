@@ -67,9 +67,9 @@ def merge_settings(versions: Versions) -> bytes:
     values = _nest({path: setting.value for path, setting in settings.items()})
     content = _policy_text(values, versions)
     lines = [
-        f"# undecided: {'.'.join(path)} is {_SEPARATOR.join(sorted(s.undecided))}{_HINT}\n"
-        for path, s in sorted(settings.items())
-        if s.undecided
+        f"# undecided: {'.'.join(path)} is {_SEPARATOR.join(sorted(setting.undecided))}{_HINT}\n"
+        for path, setting in sorted(settings.items())
+        if setting.undecided
     ]
     return (content + "".join(lines)).encode()
 
@@ -100,7 +100,6 @@ def _undecided_setting(base: SharedSetting, *sides: SharedSetting) -> SharedSett
 
 
 def _read_settings(content: bytes) -> dict[Place, SharedSetting]:
-    """Return each setting of vault.yaml by its path of keys."""
     text = front_matter.text_of(content)
     values = _leaves(front_matter.as_mapping(strict_yaml.load(text) or {}))
     settings = {path: SharedSetting(value) for path, value in values}
@@ -208,7 +207,6 @@ def _load_record(content: bytes) -> dict[str, Any]:
 
 
 def _merge_record_values(first: Any, second: Any, key: str) -> Any:
-    """Merge two values; `key` is the dotted path of their key."""
     name = key.rpartition(".")[2]
     if first == second:
         return first
@@ -269,7 +267,6 @@ def merge_learnings(versions: Versions) -> bytes:
 
 
 def _rule_blocks(text: str) -> Mapping[str, str]:
-    """Return the blocks below the header, with separators, by rule key."""
     return {
         rule_key(rule_words(block.text)): (
             block.text.removesuffix("\n") + "\n" + (block.end or SEPARATOR)

@@ -162,8 +162,8 @@ def _render_front(
     if (strict_yaml.load(single_change, as_written=True) or {}) == values:
         return single_change
     if commented_fronts := [side.front for side in sides[1:] if _COMMENT.search(side.front)]:
-        framed = f"---\n{min(commented_fronts)}---\n".encode()
-        return front_matter.with_mapping(framed, values).decode()[4:-4]
+        front = f"---\n{min(commented_fronts)}---\n".encode()
+        return front_matter.with_mapping(front, values).decode()[4:-4]
     return strict_yaml.dump(sort_keys(values, order))
 
 

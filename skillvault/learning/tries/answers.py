@@ -51,7 +51,6 @@ def _last_answer(text: str) -> str | None:
 
 
 def _last_value(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
-    """Return the value that ends last among the matches of the patterns."""
     matches = [
         (match.end(), value)
         for pattern in patterns
@@ -111,11 +110,11 @@ def refused_answers(
             by_task.setdefault(task, []).append((outcome, answer))
             words.setdefault((task, answer), text)
     for task, answers in sorted(by_task.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        accepted = {answer for outcome, answer in answers if outcome.result.status == "success"}
+        successes = {answer for outcome, answer in answers if outcome.result.status == "success"}
         refusals = [
             (outcome.id, answer)
             for outcome, answer in answers
-            if outcome.result.status == "failure" and answer not in accepted
+            if outcome.result.status == "failure" and answer not in successes
         ]
         counts = Counter(answer for _, answer in refusals)
         by_frequency = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -124,5 +123,5 @@ def refused_answers(
                 task=task,
                 answers=tuple((words[task, answer], count) for answer, count in by_frequency),
                 shown_by=tuple(outcome_id for outcome_id, _ in refusals),
-                accepted=tuple(sorted(words[task, answer] for answer in accepted)),
+                accepted=tuple(sorted(words[task, answer] for answer in successes)),
             )

@@ -124,7 +124,6 @@ def cut_text(text: str) -> str:
 
 
 def _log_text(outcome: Outcome) -> str:
-    """Return the changes in the tool log of a run, or "" without a log."""
     changes = outcome.result.extra.get("done")
     return cut_text(changes) if isinstance(changes, str) else ""
 
@@ -143,8 +142,8 @@ def _report_items(parts: Sequence[str], outcome: Outcome) -> str:
     deeds = (CUE["opening"].sub("", part) for part in parts)
     sentences = (CUE["saved"].sub("", deed).strip().rstrip(".;,") for deed in deeds)
     items = [
-        (score_statement(part) + 2.0 * bool(CUE["method"].search(part)), n, part)
-        for n, part in enumerate(dict.fromkeys(sentences))
+        (score_statement(part) + 2.0 * bool(CUE["method"].search(part)), position, part)
+        for position, part in enumerate(dict.fromkeys(sentences))
         if (CUE["reported"].search(part) or CUE["method"].search(part))
         and not (CUE["housekeeping"].search(part) or part.endswith(":"))
         and is_new(part, outcome)

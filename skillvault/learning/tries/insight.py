@@ -59,7 +59,6 @@ def _lesson_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
-    """Yield the error and the answer of a failure, and a fault in its reasoning."""
     reason, answer = describe_cause(outcome), answer_text(outcome)
     reading = read_reasoning(outcome.decision.reasoning)
     if reason:
@@ -90,7 +89,6 @@ def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
-    """Yield the discoveries, a check and a reason of a success."""
     reading = read_reasoning(outcome.decision.reasoning)
     if reading.is_transcript:
         yield from _discoveries(reading, outcome)
@@ -116,8 +114,7 @@ def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _plain_statements(statements: Iterable[str | None]) -> list[str]:
-    """Return the statements that neither announce a step nor praise the run itself."""
-    return [t for t in statements if t and not is_narration(t) and not is_praise(t)]
+    return [text for text in statements if text and not is_narration(text) and not is_praise(text)]
 
 
 def _discoveries(reading: Reading, outcome: Outcome) -> Iterator[Insight]:

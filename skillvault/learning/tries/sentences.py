@@ -103,7 +103,6 @@ def _clauses(sentence: str) -> Iterator[str]:
 
 
 def _is_claim(clause: str) -> bool:
-    """Return True if a clause claims the state of a named thing."""
     state = CUE["state"].search(clause)
     return bool(
         state

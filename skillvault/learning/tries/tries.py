@@ -158,14 +158,12 @@ def _lower_first(text: str) -> str:
 
 
 def _as_sentence(text: str) -> str:
-    """Return a text with a capital letter and a full stop."""
     line = _as_clause(text)
     head = line[:1].upper() if line.partition(" ")[0].isalpha() else line[:1]
     return f"{head}{line[1:]}{'' if line.endswith(('!', '?', '。')) else '.'}"
 
 
 def _result_of(outcome: Outcome, answer: str = "") -> str:
-    """Return the result in one line, or "" if only its status is recorded."""
     words = _result_words(outcome)
     score = outcome.result.score
     if score is None:
@@ -177,7 +175,6 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
 
 
 def _error_of(outcome: Outcome) -> str:
-    """Return the signature of a failure's error, or "" without an error."""
     if outcome.result.status != "failure":
         return ""
     cause = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)

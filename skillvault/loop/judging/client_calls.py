@@ -109,12 +109,12 @@ class ClientCalls:
     def batches(self) -> list[tuple[ClientCall, QuestionBatch]]:
         """Return the next calls as they would be sent now; the replies may cause further calls."""
         calls: list[tuple[ClientCall, QuestionBatch]] = []
-        remaining = self._unanswered()
-        while remaining:
-            chosen = self._select_batch(remaining)
+        open_questions = self._unanswered()
+        while open_questions:
+            chosen = self._select_batch(open_questions)
             batch = build_batch([question.request for question in chosen])
             calls.append((self._build_call(batch), batch))
-            remaining = [question for question in remaining if question not in chosen]
+            open_questions = [question for question in open_questions if question not in chosen]
         return calls
 
     def ask_waiting(self, *, wait: float = 0.0, when_due: bool = False) -> ClientReport:
@@ -130,11 +130,11 @@ class ClientCalls:
                 self._commit_replies([q.matter_key for q in self._queue.open_questions()], report)
                 due_kinds = set() if when_due else {True, False}
                 while report.calls < _MAX_CALLS:
-                    waiting = self._unanswered()
-                    due_kinds |= self._due_kinds(waiting)
-                    due_questions = [q for q in waiting if q.is_verdict in due_kinds]
+                    open_questions = self._unanswered()
+                    due_kinds |= self._due_kinds(open_questions)
+                    due_questions = [q for q in open_questions if q.is_verdict in due_kinds]
                     if not report.calls and len(due_kinds) < 2:
-                        due_questions = self._select_after_session(waiting) or due_questions
+                        due_questions = self._select_after_session(open_questions) or due_questions
                     if not due_questions:
                         break
                     if not report.calls:
@@ -150,8 +150,8 @@ class ClientCalls:
     def _unanswered(self) -> "list[OpenQuestion]":
         """Return the open questions, without those whose replies were useless too often."""
         failed_items = self._ledger.failed_items(_MAX_ATTEMPTS)
-        waiting = self._queue.open_questions()
-        return [question for question in waiting if question.matter_key not in failed_items]
+        open_questions = self._queue.open_questions()
+        return [question for question in open_questions if question.matter_key not in failed_items]
 
     def _due_kinds(self, waiting: "Sequence[OpenQuestion]") -> set[bool]:
         """Return the kinds of questions to ask now: verdicts (True), other questions (False).
@@ -201,28 +201,28 @@ class ClientCalls:
             waiting = sorted(waiting, key=lambda q: (q.text is not None, q.is_verdict))
         else:
             waiting = sorted(waiting, key=lambda q: not q.is_urgent)
-        chosen: list[OpenQuestion] = []
+        selection: list[OpenQuestion] = []
         for question in waiting:
-            if chosen and question.is_verdict != chosen[0].is_verdict:
+            if selection and question.is_verdict != selection[0].is_verdict:
                 continue
-            if not questions.is_independent(question, chosen):
+            if not questions.is_independent(question, selection):
                 continue
-            candidates = [*chosen, question]
+            candidates = [*selection, question]
             batch = build_batch([candidate.request for candidate in candidates])
-            if chosen and batch.tokens > _BATCH_TOKENS:
+            if selection and batch.tokens > _BATCH_TOKENS:
                 continue
-            chosen = candidates
-            if len(chosen) == _MAX_QUESTIONS:
+            selection = candidates
+            if len(selection) == _MAX_QUESTIONS:
                 break
-        return chosen
+        return selection
 
     def _fits_budget(self, waiting: "Sequence[OpenQuestion]") -> bool:
-        spent = self._ledger.spent_today()
+        spending = self._ledger.spent_today()
         tokens = sum(question.request.size for question in waiting) // 4
         calls = 2 + tokens // _BATCH_TOKENS
         return (
-            spent.calls + calls <= self._policy.client_calls_per_day
-            and spent.tokens + tokens <= self._policy.client_tokens_per_day
+            spending.calls + calls <= self._policy.client_calls_per_day
+            and spending.tokens + tokens <= self._policy.client_tokens_per_day
         )
 
     def _now(self) -> datetime:
@@ -231,7 +231,6 @@ class ClientCalls:
     # ── one call ─────────────────────────────────────────────────────────────────────
 
     def _check_login(self) -> None:
-        """Raise UnavailableError if the client is missing or nobody is logged in."""
         closed_reason = self._ledger.closed_reason()
         if closed_reason is not None:
             raise UnavailableError(closed_reason)
@@ -266,10 +265,7 @@ class ClientCalls:
         return self._client.build_call(batch, self._policy.client_model, self._call_folder)
 
     def _ask(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
-        """Send one call, store its replies and return the keys of its questions.
-
-        Raise UnavailableError if the client cannot be asked.
-        """
+        """Send one call, store its replies and return the keys of its questions."""
         batch = build_batch([question.request for question in chosen])
         tokens = batch.tokens + self._client.call_tokens
         number = self._ledger.reserve(0.0, self._policy, tokens)
@@ -403,7 +399,6 @@ class ClientCalls:
             return file.read(MAX_OUTPUT + 1)
 
     def _keep_fault(self, note: ClientCallNote, fault: ClientFault, *, is_late: bool) -> str:
-        """Record the failure of a call, and return the reason."""
         seconds = f"{self._policy.client_seconds:g} s (judge.client_seconds)"
         late_reason = f"{CLIENTS[note.client].program} did not answer in {seconds}"
         reason = late_reason if is_late else str(fault)
@@ -415,7 +410,6 @@ class ClientCalls:
         return reason
 
     def _commit_replies(self, keys: Sequence[str], report: ClientReport) -> None:
-        """Commit the stored replies to open questions."""
         replies: list[AgentReply] = []
         for key, reply_text in self._ledger.replies(keys).items():
             reply = msgspec.json.decode(reply_text, type=PricedReply)
@@ -457,10 +451,7 @@ def _empty_folder() -> Iterator[str]:
 
 
 def _is_running(child: int) -> bool:
-    """Return True if a child runs.
-
-    A child leads its session; another process with the same id hardly ever does.
-    """
+    """Return True if a child runs; it leads its session, another process with its id does not."""
     try:
         is_leader = child > 0 and os.getpgid(child) == os.getsid(child) == child
     except ProcessLookupError:

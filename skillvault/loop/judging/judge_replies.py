@@ -60,7 +60,7 @@ def place_of(outcomes: Sequence[Outcome]) -> AnswerPlace:
 
 
 def _least_trust(records: Iterable[Outcome | Fact | Session]) -> Trust:
-    return "untrusted" if any(r.trust == "untrusted" for r in records) else "local"
+    return "untrusted" if any(record.trust == "untrusted" for record in records) else "local"
 
 
 def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | None = None) -> Answer:

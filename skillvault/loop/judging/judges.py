@@ -84,14 +84,14 @@ def _load_answer(store: Store, key: str) -> Answer | None:
     return store.staging.answers.get(key)
 
 
-def _calibration_material(store: Store, judge_name: str, domain: str) -> dict[str, Any]:
-    record = calibration_of(store.staging, judge_name, domain)
+def _calibration_material(store: Store, author: str, domain: str) -> dict[str, Any]:
+    record = calibration_of(store.staging, author, domain)
     return record.material if record else {}
 
 
-def calibration_of(view: Topics, judge_name: str, domain: str) -> Calibration | None:
+def calibration_of(view: Topics, author: str, domain: str) -> Calibration | None:
     """Return the calibration of a judge in a domain, or None before the first tested verdict."""
-    evaluations = view.evaluations.latest_tested(judge_name, domain, MAX_VERDICTS)
+    evaluations = view.evaluations.latest_tested(author, domain, MAX_VERDICTS)
     return calibration(evaluations, view.outcomes.get_many(e.id for e in evaluations))
 
 

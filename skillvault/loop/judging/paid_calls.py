@@ -107,8 +107,8 @@ class Caller:
         if fault.kind == "closed":
             self._ledger.record_failure(call, reason, billed=False, pause=_CIRCUIT_SECONDS)
             raise UnavailableError(reason, tried=True) from fault
-        longest = min(_FIRST_BACKOFF * 2**number, _LONGEST_BACKOFF)
-        wait = random.uniform(0, longest)  # noqa: S311 (full jitter, no secret)
+        limit = min(_FIRST_BACKOFF * 2**number, _LONGEST_BACKOFF)
+        wait = random.uniform(0, limit)  # noqa: S311 (full jitter, no secret)
         if fault.wait is not None:
             wait += min(fault.wait, _LONGEST_WAIT)
         is_late = self._now() + wait >= deadline
@@ -172,20 +172,20 @@ class Batches:
     def _choose(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
         """Return the first requests that the day's dollars allow, and their highest cost."""
         budget = self._ledger.left_usd(self._policy.usd_per_day) * _BATCH_SHARE
-        chosen: list[JudgeRequest] = []
+        batch: list[JudgeRequest] = []
         total = 0.0
         for request in requests:
             usd = BATCH_RATE * _max_usd(request, self._policy)
             if total + usd > budget:
                 break
             total += usd
-            chosen.append(request)
-        if not chosen:
+            batch.append(request)
+        if not batch:
             raise UnavailableError(
                 f"the day's ${self._policy.usd_per_day:g} (judge.usd_per_day) leave no room for a "
                 "batch; it waits for midnight UTC"
             )
-        return chosen, total
+        return batch, total
 
     def _save(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
         priced_replies = {

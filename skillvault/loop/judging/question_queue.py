@@ -91,12 +91,12 @@ class QuestionQueue:
         if session is not None:
             answer_count = run.view.answers.count_of_session(session)
             limit = min(n, run.policy.judge.asks_per_session - answer_count)
-        chosen: list[OpenQuestion] = []
+        batch: list[OpenQuestion] = []
         for question in self.open_questions(run, untrusted=untrusted):
             is_involved = session is not None and session in question.sessions
-            if not is_involved and questions.is_independent(question, chosen):
-                chosen.append(question)
-        return [_asked_question(question) for question in chosen[: max(limit, 0)]]
+            if not is_involved and questions.is_independent(question, batch):
+                batch.append(question)
+        return [_asked_question(question) for question in batch[: max(limit, 0)]]
 
     def open_questions(
         self, run: "Run | None" = None, *, untrusted: bool = False
@@ -104,8 +104,8 @@ class QuestionQueue:
         """Return the unanswered questions that this clone did not drop, the best first."""
         file = self._dropped_file()
         keys = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
-        waiting = self._open_questions(run or self._new_run(), untrusted=untrusted)
-        return [question for question in waiting if question.matter_key not in keys]
+        open_questions = self._open_questions(run or self._new_run(), untrusted=untrusted)
+        return [question for question in open_questions if question.matter_key not in keys]
 
     def answer(
         self,
@@ -134,9 +134,9 @@ class QuestionQueue:
                     on_refusal(key, reason)
             if not records:
                 return report
-            earlier = report.done if report else []
+            earlier_results = report.done if report else []
             report = self._commit(list(records.values()), now)
-            report.done[:0] = earlier
+            report.done[:0] = earlier_results
             # Another writer may have committed an answer to the same question first.
             stored = self._new_run().view.answers.get_many(records)
             lost_keys = [key for key, record in records.items() if stored.get(key) != record]
@@ -149,10 +149,9 @@ class QuestionQueue:
     def _new_answers(
         self, answers: Sequence[AgentReply], session: str | None
     ) -> tuple[dict[str, Answer], dict[str, str]]:
-        """Return the new answers by key, and the reasons of refusals by key."""
         run = self._new_run()
-        waiting = self._open_questions(run, untrusted=True)
-        by_key = {question.matter_key: question for question in waiting}
+        open_questions = self._open_questions(run, untrusted=True)
+        by_key = {question.matter_key: question for question in open_questions}
         records: dict[str, Answer] = {}
         reasons: dict[str, str] = {}
         for reply in answers:
@@ -166,8 +165,8 @@ class QuestionQueue:
 
     def drop_question(self, key: str) -> None:
         """Do not ask a question again in this clone; the offline text stays."""
-        waiting = self._open_questions(self._new_run(), untrusted=True)
-        if key not in {question.matter_key for question in waiting}:
+        open_questions = self._open_questions(self._new_run(), untrusted=True)
+        if key not in {question.matter_key for question in open_questions}:
             raise UsageError(f"{key}: no such question is open; see `skillvault ask`")
         path = self._dropped_file()
         path.parent.mkdir(exist_ok=True)
@@ -184,7 +183,7 @@ class QuestionQueue:
         old_answer = run.view.answers.get(reply.key)
         if old_answer is not None:
             # The vault adds `unlike` to a reply.
-            old_reply = {k: v for k, v in old_answer.reply.items() if k != "unlike"}
+            old_reply = {key: value for key, value in old_answer.reply.items() if key != "unlike"}
             with suppress(BadInputError):
                 if strict_json.load(_without_fence(reply.text)) == old_reply:
                     return None
@@ -229,8 +228,8 @@ def _accept_reply(question: "OpenQuestion", reply: AgentReply) -> dict[str, Any]
 
 def _without_fence(text: str) -> str:
     lines = text.strip().splitlines()
-    fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```"
-    return "\n".join(lines[1:-1]) if fenced else text.strip()
+    is_fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```"
+    return "\n".join(lines[1:-1]) if is_fenced else text.strip()
 
 
 def _refusal(reason: str) -> BadInputError:

@@ -375,4 +375,4 @@ def _answers_about(run: Run, outcome_ids: Sequence[str]) -> Iterator[Answer]:
             # Several outcomes may share the verdict on their decision.
             key = run.judge.questions.verdict_question(blind_case(outcome)).topic.question
             subject = prompts.subject_line(*outcome.subject)
-            yield from (a for a in run.view.answers.about(subject) if a.id == key)
+            yield from (answer for answer in run.view.answers.about(subject) if answer.id == key)

@@ -180,6 +180,16 @@ class Background(Struct, frozen=True):
     facts: Sequence[FactHit] = ()
 
 
+class Others(Struct, frozen=True):
+    """The live skills that a task does not concern and that nobody used; `read` is called late."""
+
+    count: int
+    read: Callable[[], Iterable[Candidate]]
+
+
+NO_OTHERS = Others(0, tuple)
+
+
 class _Request(NamedTuple):
     """A question, and the data to answer it."""
 
@@ -217,11 +227,13 @@ def recommend(
     *,
     scores: Mapping[str, Match] | None = None,
     background: Background | None = None,
+    others: Others = NO_OTHERS,
 ) -> Selection:
     """Answer a query with the live skills of the shelf.
 
     `read_text` returns the text of a candidate by name. `scores` are the matches of texts with the
-    task; they count if there is a task and the strategy is not `tag`.
+    task; they count if there is a task and the strategy is not `tag`. `others` are the live skills
+    that are not among the candidates.
     """
     settings = rules.policy.recommend
     if query.strategy == "tag" or not settings.task:
@@ -260,8 +272,10 @@ def recommend(
         withheld,
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
         _withhold_irrelevant(irrelevant, request),
-        # No word of the task brings these, so that they are scored only if that is asked.
-        _withhold_irrelevant((_score(c, request) for c in unmatched), request),
+        # No word of the task brings these, so that they are read and scored only if that is asked.
+        _withhold_irrelevant(
+            (_score(c, request) for read in (unmatched.copy, others.read) for c in read()), request
+        ),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
     irrelevant_names = {c.name for c in irrelevant} | {c.name for c in unmatched}
@@ -271,9 +285,9 @@ def recommend(
         decision=query.decision,
         recommended=served,
         withheld=list(left_out if query.explain else islice(left_out, MAX_NEXT)),
-        total_considered=sum(c.domain in (query.domain, None) for c in asked),
+        total_considered=sum(c.domain in (query.domain, None) for c in asked) + others.count,
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=len(irrelevant_names - unasked),
+        excluded_low_relevance=len(irrelevant_names - unasked) + others.count,
         over_budget=sum(skill.reason == "budget" for skill in withheld),
         facts=facts,
     )

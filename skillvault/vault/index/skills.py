@@ -135,10 +135,15 @@ class Skills(Folder[Skill]):
 
     # ── in force ─────────────────────────────────────────────────────────────────────
 
-    def serving(self, layer: str = "") -> list[str]:
-        """Return the names of the skills in force, sorted; with `layer`, only of that layer."""
-        query = "select id from skill where serves and ? in (layer, '') order by id"
-        return self._reader.column(query, [layer])
+    def serving(self) -> list[str]:
+        """Return the names of the skills in force, sorted."""
+        return self._reader.column("select id from skill where serves order by id")
+
+    def serving_seeds(self) -> list[str]:
+        """Return the names of the skills of the package in force, sorted."""
+        # Only rows of other layers than the vault have a negative number.
+        query = "select id from skill where n < 0 and serves and layer = 'seed' order by id"
+        return self._reader.column(query)
 
     def with_label(self, column: str, value: str) -> list[str]:
         """Return the names of the skills in force with a role, a stage or a tag, sorted."""
@@ -149,7 +154,7 @@ class Skills(Folder[Skill]):
 
     def external_uses(self) -> dict[str, ExternalUse]:
         """Return the counts that other tools made of the skills in force."""
-        query = "select id, counted, rate from skill where counted is not null and serves"
+        query = "select id, counted, rate from skill where counted is not null and +serves"
         return {name: ExternalUse(*counts) for name, *counts in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
@@ -159,9 +164,15 @@ class Skills(Folder[Skill]):
         rows = self._reader.rows(query, [] if domain is None else [domain])
         return list(map(SkillRow._make, rows))
 
+    def count_live(self, domain: str) -> int:
+        """Return the number of the skills in force of a domain and of no domain."""
+        query = """select count(*) from skill where serves
+            and (domain is null or domain = ?) and status not in ('proposed', 'retired')"""
+        return int(self._reader.value(query, [domain]))
+
     def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
         """Return the skills in force that have one of these names."""
-        query = f"{_CANDIDATE_ROWS} where +serves and id in {{}}"
+        query = f"{_CANDIDATE_ROWS} where +serves and id in {{}} order by id, n"
         return list(map(SkillRow._make, self._reader.rows_matching(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:

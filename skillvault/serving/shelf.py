@@ -245,11 +245,10 @@ class Shelf:
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         needs_all = query.explain or query.role is not None or query.stage is not None
-        if scores is None or needs_all:
-            candidates, others = self._candidates(head, query), recommend.NO_OTHERS
-        else:
+        names: set[str] | None = None
+        if scores is not None and not needs_all:
             names = {*scores, *query_background.leads, *recommend.pin_places(query)}
-            candidates, others = self._candidates_near(head, query.domain, names)
+        candidates, others = self._candidates(head, query, names)
         selection = recommend.recommend(
             candidates,
             query,
@@ -280,32 +279,29 @@ class Shelf:
             cache.ranked[domain] = recommend.rank_by_effect(candidates, rules_of(head.policy))
         return cache.ranked[domain]
 
-    def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
-        """Return the served skills of a domain and without one, by name, then the pins."""
-        cache = self._cache = self._cache.at(head)
-        evidence = self.uses.evidence(head)
-        if query.domain not in cache.candidates:
-            cache.candidates[query.domain] = _candidates_of(head, evidence, query.domain)
-        candidates = cache.candidates[query.domain]
-        if not query.pins:
-            return candidates
-        names = {candidate.name for candidate in candidates}
-        pins = recommend.pin_places(query).keys() - names
-        return [*candidates, *_named_candidates(head, evidence, query.domain, pins)]
-
-    def _candidates_near(
-        self, head: Topics, domain: str, names: set[str]
+    def _candidates(
+        self, head: Topics, query: Query, names: set[str] | None = None
     ) -> tuple[list[Candidate], Others]:
-        """Return the skills with these names and those that count for any task, and the others.
+        """Return the served skills of a domain and without one by name, then the pins; no others.
 
-        Of 10,000 skills a task concerns 200: to read all takes longer than to rank their texts.
+        With `names`, only those skills and the skills that count for any task are read: of 10,000
+        skills a task concerns 200, and to read all takes longer than to rank their texts.
         """
         cache = self._cache = self._cache.at(head)
-        evidence = self.uses.evidence(head)
+        evidence, domain = self.uses.evidence(head), query.domain
+        if names is None:
+            if domain not in cache.candidates:
+                cache.candidates[domain] = _candidates_of(head, evidence, domain)
+            candidates = cache.candidates[domain]
+            if not query.pins:
+                return candidates, recommend.NO_OTHERS
+            pins = recommend.pin_places(query).keys() - {c.name for c in candidates}
+            pinned = _named_candidates(head, evidence, domain, pins)
+            return [*candidates, *pinned], recommend.NO_OTHERS
         if domain not in cache.special:
-            special = {*evidence, *head.policy.shelf.pinned, *head.skills.serving_seeds()}
+            special = {*evidence, *head.policy.shelf.pinned, *head.layers.served_seeds()}
             special_candidates = list(_named_candidates(head, evidence, domain, special))
-            cache.special[domain] = special_candidates, head.skills.count_live(domain)
+            cache.special[domain] = special_candidates, head.layers.count_live(domain)
         special_candidates, count = cache.special[domain]
         names = names - {candidate.name for candidate in special_candidates}
         near = [*special_candidates, *_named_candidates(head, evidence, domain, names)]
@@ -315,7 +311,7 @@ class Shelf:
 
         def read_others() -> Iterator[Candidate]:
             near_names = {candidate.name for candidate in near}
-            every = self._candidates(head, recommend.Query(domain=domain))
+            every, _ = self._candidates(head, recommend.Query(domain=domain))
             live = (c for c in every if c.status not in recommend.NOT_LIVE)
             return (c for c in live if c.name not in near_names)
 

@@ -139,12 +139,6 @@ class Skills(Folder[Skill]):
         """Return the names of the skills in force, sorted."""
         return self._reader.column("select id from skill where serves order by id")
 
-    def serving_seeds(self) -> list[str]:
-        """Return the names of the skills of the package in force, sorted."""
-        # Only rows of other layers than the vault have a negative number.
-        query = "select id from skill where n < 0 and serves and layer = 'seed' order by id"
-        return self._reader.column(query)
-
     def with_label(self, column: str, value: str) -> list[str]:
         """Return the names of the skills in force with a role, a stage or a tag, sorted."""
         query = (
@@ -163,12 +157,6 @@ class Skills(Folder[Skill]):
         query = f"{_CANDIDATE_ROWS} where serves {condition} order by id, n"
         rows = self._reader.rows(query, [] if domain is None else [domain])
         return list(map(SkillRow._make, rows))
-
-    def count_live(self, domain: str) -> int:
-        """Return the number of the skills in force of a domain and of no domain."""
-        query = """select count(*) from skill where serves
-            and (domain is null or domain = ?) and status not in ('proposed', 'retired')"""
-        return int(self._reader.value(query, [domain]))
 
     def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
         """Return the skills in force that have one of these names."""

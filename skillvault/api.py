@@ -30,7 +30,8 @@ from skillvault.learning.recommend import render
 from skillvault.loop import record as recording
 from skillvault.loop import registry
 from skillvault.loop import run as runs
-from skillvault.loop.judging import judges, question_queue
+from skillvault.loop.judging import judges
+from skillvault.loop.judging.question_queue import QuestionQueue
 from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
 from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
@@ -93,6 +94,11 @@ class Vault:
         self.inquiry = Inquiry(lambda: self.shelf, _clock)
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
         self.memory = memory.FactMemory(self.store, _clock)
+        self.queue = QuestionQueue(
+            lambda: question(self),
+            lambda answers, now: _commit_answers(self, answers, now),
+            lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
+        )
         self.distill, self.update_stats = partial(distill, self), partial(_update_stats, self)
         self._judge = judge
         self._run_lock = threading.RLock()
@@ -111,15 +117,6 @@ class Vault:
     def curate(self) -> curating.Curator:
         """The decisions of a user about skills."""
         return curating.Curator(self.store, _clock, self.shelf.layer_skill)
-
-    @cached_property
-    def queue(self) -> question_queue.QuestionQueue:
-        """The questions for agents, and their answers."""
-        return question_queue.QuestionQueue(
-            lambda: question(self),
-            lambda answers, now: _commit_answers(self, answers, now),
-            lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
-        )
 
     @property
     def judge(self) -> Judge:

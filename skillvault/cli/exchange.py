@@ -237,7 +237,7 @@ def _print_proposed(report: InstallReport, source: str, *, dry: bool, verbose: b
     if not dry:
         origin = f" --from {shlex.quote(source)}" if source else ""
         say("next: skillvault review (it selects, filters and takes all like one), or")
-        say(f"      skillvault skill approve --clean{origin} (those without findings), or")
+        say(f"      skillvault skill approve --clean{origin} (those with nothing but links), or")
         say(f"      skillvault skill approve{origin or ' NAME...'}")
 
 

@@ -285,7 +285,7 @@ class ReviewSession:
             self._settle(names)
 
     def _approve_alike(self, name: str) -> None:
-        """Approve the proposals of the same source in which the lint finds nothing."""
+        """Approve the proposals of the same source in which the lint finds at most links."""
         clean, flagged = self._vault.curate.select_alike(name)
         flaws = f"; in {pluralize(len(flagged), 'other')} it finds something" if flagged else ""
         if not clean:
@@ -293,7 +293,7 @@ class ReviewSession:
             return
         more = f" and {len(clean) - _NAMES} more" if len(clean) > _NAMES else ""
         self._console.print(Text(escape_hidden(f"{', '.join(clean[:_NAMES])}{more}")))
-        text = f"the lint finds nothing in {pluralize(len(clean), 'skill')} from the same source"
+        text = f"the lint finds no risk in {pluralize(len(clean), 'skill')} from the same source"
         if self._confirm(f"{text}{flaws}. Approve {len(clean)}?"):
             # While the question stood, somebody may have changed or decided some of them.
             still_clean, _ = self._vault.curate.select_alike(name)

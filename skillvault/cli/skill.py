@@ -287,7 +287,9 @@ def _select_proposals(curate: "Curator", source: str | None, *, clean: bool = Fa
 @skill.command()
 @_names_argument
 @_from_option("Approve")
-@click.option("--clean", is_flag=True, help="Approve all in which the lint finds nothing.")
+@click.option(
+    "--clean", is_flag=True, help="Approve all in which the lint finds nothing but links."
+)
 @write_options
 def approve(names: tuple[str, ...], source: str | None, clean: bool, options: WriteOptions) -> None:
     """Approve proposed skills; they are served from now on.

@@ -16,6 +16,7 @@ from skillvault.model.text.hidden_characters import escape_hidden, hidden_charac
 from skillvault.model.text.tables import read_patterns
 from skillvault.model.text.text import shorten
 
+_LINK = "url"  # the code of links to read; one that a line asks for is a `fetch`
 KEEPS_OUT = "secret"  # the code of findings for which a skill of a public source is refused
 NO_PROOF = "a clean lint proves no safety"
 _MAX_FINDINGS = 40  # findings in a commit or on a screen
@@ -52,6 +53,11 @@ class Finding(Struct, frozen=True, order=True):
     def where(self) -> str:
         """The place as `file:line`, or the file alone."""
         return f"{self.path}:{self.line}" if self.line else self.path
+
+
+def is_clean(findings: Sequence[Finding]) -> bool:
+    """Return True if the lint found nothing but links to read."""
+    return all(finding.code == _LINK for finding in findings)
 
 
 def lint_files(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
@@ -140,11 +146,13 @@ def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
 
 
 def _urls(path: str, text: str) -> Iterator[Finding]:
-    hosts: dict[str, int] = {}
+    """Yield the first use of each host: as a link, and as an address that a line asks for."""
+    hosts: dict[tuple[str, str], int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         for url in _matches(_CUE["url"], line):
-            hosts.setdefault(_host_of(url), number)
-    yield from (Finding(path, number, "url", host) for host, number in hosts.items())
+            is_asked = _CUE["the network"].search(line) or _CUE["requests"].search(line)
+            hosts.setdefault((_host_of(url), "fetch" if is_asked else _LINK), number)
+    yield from (Finding(path, number, code, host) for (host, code), number in hosts.items())
 
 
 def _host_of(url: str) -> str:

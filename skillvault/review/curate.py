@@ -14,6 +14,7 @@ import msgspec
 
 from skillvault.inspect import lookup
 from skillvault.learning import curate
+from skillvault.learning.lint import is_clean
 from skillvault.loop import next_versions, rejected_skills, run
 from skillvault.loop.clock import clock
 from skillvault.loop.follow import links_of
@@ -175,7 +176,7 @@ class Curator:
     def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
         """Return the names of the proposals from a source, or from below it.
 
-        With `clean`, only proposals without lint findings.
+        With `clean`, only proposals in which the lint finds at most links.
         """
         head = self._store.head()
         origins = installing.find_origins(head)
@@ -185,7 +186,7 @@ class Curator:
         }
         names = [name for name, url in urls.items() if is_below(url, source)]
         lint = partial(installing.lint_proposed, self._store, head)
-        return [name for name in names if not clean or not lint(name)]
+        return [name for name in names if not clean or is_clean(lint(name))]
 
     def select_alike(self, name: str) -> tuple[list[str], list[str]]:
         """Return the clean and the other proposals from the source of a proposal.
@@ -203,7 +204,7 @@ class Curator:
         clean_names, flagged = list[str](), list[str]()
         for proposal in sorted(proposal for proposal in keys if keys[proposal] == keys.get(name)):
             findings = installing.lint_proposed(self._store, head, proposal)
-            (flagged if findings else clean_names).append(proposal)
+            (clean_names if is_clean(findings) else flagged).append(proposal)
         return clean_names, flagged
 
     def approval(self, name: str) -> "Change":

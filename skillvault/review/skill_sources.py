@@ -207,8 +207,13 @@ class SourceSkill(Struct, frozen=True):
             self.published[name] for name in source_tree.SKILL_FILES if name in self.published
         )
         text = content.decode(errors="replace")
-        if front_matter.has_front_matter(text) and front_matter.mend(text) != text:
+        if not front_matter.has_front_matter(text):
+            names = "its folder gives the name, its first paragraph the description"
+            lines.append(f"{self.skill_file}: it has no front matter; {names}")
+        elif (mended := front_matter.mend(text)) != text:
             lines.append(f"{FILE}: its front matter was not valid YAML; values are put in quotes")
+        elif agent_skills.complete(text, self.name) != mended:
+            lines.append(f"{self.skill_file}: no description; its first paragraph stands for it")
         return lines
 
     @property

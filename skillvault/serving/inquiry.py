@@ -118,7 +118,7 @@ class Inquiry:
         def search_head(head: "Topics") -> list[SearchResult]:
             nearness = serving.nearness_measure() if semantic else None
             find = partial(head.search, text, nearness=nearness)
-            seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
+            seeds = {f"skill:{name}" for name in head.layers.served_seeds()}
             hits = find(k + len(seeds), kinds=kinds, domains=domains)
             if domain is not None and kind in (None, "fact"):
                 facts = {hit.id.partition(":")[2]: hit for hit in find(k, kinds=("fact",))}
@@ -171,7 +171,7 @@ def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
     domains = head.policy.shelf.seeds
     if domain in domains or (domain is None and domains):
         return set()
-    names = set(head.skills.serving("seed")).difference(head.policy.shelf.pinned)
+    names = set(head.layers.served_seeds()).difference(head.policy.shelf.pinned)
     return {f"skill:{name}" for name in names}
 
 

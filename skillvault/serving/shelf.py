@@ -52,7 +52,7 @@ from skillvault.vault.search.ranking import Near
 if TYPE_CHECKING:
     from skillvault.learning.assess import AssessedSkill
     from skillvault.learning.effect.verdict import Evidence
-    from skillvault.learning.recommend.recommend import Candidate, Query, Selection
+    from skillvault.learning.recommend.recommend import Candidate, Others, Query, Selection
     from skillvault.learning.recommend.relevance import Match
     from skillvault.learning.recommend.shelf import Strategy
 
@@ -65,16 +65,21 @@ _LIFT_DIGITS = 9  # of a lift that order skills
 
 
 class _Cache(NamedTuple):
-    """The candidates of each domain in one state of the vault: by name, and ranked."""
+    """The candidates of each domain in one state of the vault: by name, and ranked.
+
+    `special` has those that count for any task (used, pinned, of the package), and the number of
+    all.
+    """
 
     key: object
     candidates: dict[str, list[Candidate]]
     ranked: dict[str | None, list[Candidate]]
+    special: dict[str, tuple[list[Candidate], int]]
 
     def at(self, head: Topics) -> _Cache:
         """Return the cache for this state of the vault; the same cache while nothing changes."""
         key = (head.commit, head.uses.state, head.layers.state)
-        return self if self.key == key else _Cache(key, {}, {})
+        return self if self.key == key else _Cache(key, {}, {}, {})
 
 
 class Shelf:
@@ -88,7 +93,7 @@ class Shelf:
         self._store = store
         self._folders = Folders(store)
         self.uses = Uses(store)
-        self._cache = _Cache(None, {}, {})
+        self._cache = _Cache(None, {}, {}, {})
 
     def add_dir(self, folder: Path | str) -> list[Problem]:
         """Add a folder of skills above the other domain layers; return its problems.
@@ -234,12 +239,16 @@ class Shelf:
             scores = background.with_named_subjects(
                 head, query.domain, task, scores, answers=answers
             )
-        candidates = self._candidates(head, query)
         read_text = _text_reader(head)
         task_matches = None if scores is None else (task, scores)
         query_background = background.background_of(head, query, task_matches, actions, nearness)
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
+        needs_all = query.explain or query.role is not None or query.stage is not None
+        names: set[str] | None = None
+        if scores is not None and not needs_all:
+            names = {*scores, *query_background.leads, *recommend.pin_places(query)}
+        candidates, others = self._candidates(head, query, names)
         selection = recommend.recommend(
             candidates,
             query,
@@ -247,6 +256,7 @@ class Shelf:
             read_text,
             scores=scores,
             background=replace(query_background, excerpts=excerpts),
+            others=others,
         )
         selection = replace(selection, prompt=render.prompt(selection))
         if not (query.explain and query.context):
@@ -269,19 +279,43 @@ class Shelf:
             cache.ranked[domain] = recommend.rank_by_effect(candidates, rules_of(head.policy))
         return cache.ranked[domain]
 
-    def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
-        """Return the served skills of a domain and without one, by name, then the pins."""
+    def _candidates(
+        self, head: Topics, query: Query, names: set[str] | None = None
+    ) -> tuple[list[Candidate], Others]:
+        """Return the served skills of a domain and without one by name, then the pins; no others.
+
+        With `names`, only those skills and the skills that count for any task are read: of 10,000
+        skills a task concerns 200, and to read all takes longer than to rank their texts.
+        """
         cache = self._cache = self._cache.at(head)
-        evidence = self.uses.evidence(head)
-        if query.domain not in cache.candidates:
-            cache.candidates[query.domain] = _candidates_of(head, evidence, query.domain)
-        candidates = cache.candidates[query.domain]
-        if not query.pins:
-            return candidates
-        names = {candidate.name for candidate in candidates}
-        rows = head.skills.candidates_named(recommend.pin_places(query))
-        pinned = _convert_rows(rows, evidence, rules_of(head.policy), query.domain)
-        return [*candidates, *(candidate for candidate in pinned if candidate.name not in names)]
+        evidence, domain = self.uses.evidence(head), query.domain
+        if names is None:
+            if domain not in cache.candidates:
+                cache.candidates[domain] = _candidates_of(head, evidence, domain)
+            candidates = cache.candidates[domain]
+            if not query.pins:
+                return candidates, recommend.NO_OTHERS
+            pins = recommend.pin_places(query).keys() - {c.name for c in candidates}
+            pinned = _named_candidates(head, evidence, domain, pins)
+            return [*candidates, *pinned], recommend.NO_OTHERS
+        if domain not in cache.special:
+            special = {*evidence, *head.policy.shelf.pinned, *head.layers.served_seeds()}
+            special_candidates = list(_named_candidates(head, evidence, domain, special))
+            cache.special[domain] = special_candidates, head.layers.count_live(domain)
+        special_candidates, count = cache.special[domain]
+        names = names - {candidate.name for candidate in special_candidates}
+        near = [*special_candidates, *_named_candidates(head, evidence, domain, names)]
+        near.sort(key=lambda candidate: candidate.name)
+        in_domain = [c for c in near if c.domain in (domain, None)]
+        live_count = sum(c.status not in recommend.NOT_LIVE for c in in_domain)
+
+        def read_others() -> Iterator[Candidate]:
+            near_names = {candidate.name for candidate in near}
+            every, _ = self._candidates(head, recommend.Query(domain=domain))
+            live = (c for c in every if c.status not in recommend.NOT_LIVE)
+            return (c for c in live if c.name not in near_names)
+
+        return near, recommend.Others(count - live_count, read_others)
 
     # ── usage ────────────────────────────────────────────────────────────────────────
 
@@ -501,22 +535,30 @@ def _candidates_of(
     head: Topics, evidence: Mapping[str, Evidence], domain: str | None
 ) -> list[Candidate]:
     """Return the served skills by name: of a domain and without one, or all."""
-    rows = _convert_rows(head.skills.candidates(domain), evidence, rules_of(head.policy), domain)
-    counts, scale = head.skills.external_uses(), head.policy.effect.scale
-    lifts = {name: effect.expected_lift(uses, scale) for name, uses in counts.items()}
-    return [replace(row, elsewhere=lifts[row.name]) if row.name in lifts else row for row in rows]
+    rows = head.skills.candidates(domain)
+    return list(_convert_rows(head, rows, evidence, domain))
+
+
+def _named_candidates(
+    head: Topics, evidence: Mapping[str, Evidence], domain: str, names: Iterable[str]
+) -> Iterator[Candidate]:
+    """Yield the served skills with these names, of any domain."""
+    return _convert_rows(head, head.skills.candidates_named(sorted(names)), evidence, domain)
 
 
 def _convert_rows(
+    head: Topics,
     rows: Iterable[SkillRow],
     evidence_by_name: Mapping[str, Evidence],
-    rules: Rules,
     domain: str | None,
 ) -> Iterator[Candidate]:
     """Yield the served skills as candidates; a later row with the same name is skipped.
 
     A skill of another layer has the status that it earned.
     """
+    rules = rules_of(head.policy)
+    counts, scale = head.skills.external_uses(), head.policy.effect.scale
+    lifts = {name: effect.expected_lift(uses, scale) for name, uses in counts.items()}
     seed_domains = rules.policy.shelf.seeds
     serves_seeds = bool(seed_domains) if domain is None else domain in seed_domains
     names: set[str] = set()
@@ -530,8 +572,9 @@ def _convert_rows(
         served_status = status if earned == "retired" else earned
         labels = (_split_names(roles), _split_names(stages))
         seed = layer == "seed" and not serves_seeds
+        elsewhere = lifts.get(name, 0.0)
         yield recommend.Candidate(
-            name, kind, size, skill_domain, served_status, *labels, blob, evidence, seed
+            name, kind, size, skill_domain, served_status, *labels, blob, evidence, seed, elsewhere
         )
 
 

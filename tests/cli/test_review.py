@@ -138,7 +138,7 @@ def test_an_edit_without_a_decision_stays_in_the_file(waiting: Vault, person: Pe
 @pytest.fixture
 def installed(vault: Vault, tmp_path: Path) -> Vault:
     """A vault in which three skills of a folder wait; the lint finds something in one of them."""
-    for name, text in (("a", "One."), ("b", "Two."), ("c", "See https://example.com.")):
+    for name, text in (("a", "One."), ("b", "Two."), ("c", "Fetch https://example.com.")):
         page = f"---\nname: {name}\ndescription: Use for {name}.\n---\n\n{text}\n"
         (tmp_path / "theirs" / name).mkdir(parents=True)
         (tmp_path / "theirs" / name / "SKILL.md").write_text(page)
@@ -150,7 +150,7 @@ def test_all_like_this_are_approved_in_one_commit_after_a_question(
     installed: Vault, person: Person
 ) -> None:
     tip = person.git("rev-parse", "HEAD")
-    question = "finds nothing in 2 skills from the same source; in 1 other it finds something"
+    question = "finds no risk in 2 skills from the same source; in 1 other it finds something"
     shown = decide(installed, ("1 of 3", "*"), (question, "n"), ("1 of 3", "*"), (question, "y"),
                    ("3 of 3", "q"))  # fmt: skip
     assert "2 decided, 1 wait" in shown
@@ -184,7 +184,7 @@ def test_what_changes_during_the_question_is_not_approved_with_the_others(
     terminal.press("*")
     terminal.wait(lambda text: "Approve 2?" in text, raw=True)
     page = (installed.root / "proposed/b/SKILL.md").read_text()
-    person.write("proposed/b/SKILL.md", f"{page}\nSee https://example.com.\n")
+    person.write("proposed/b/SKILL.md", f"{page}\nFetch https://example.com.\n")
     person.git("commit", "-qam", "Add an address")
     terminal.press("y")
     terminal.wait(lambda text: "2 of 3" in text and shows(text), raw=True)

@@ -46,7 +46,7 @@ def test_each_skill_is_a_commit_with_its_trailers(
         one__SKILL_md=EUREKA.format(name="one", count=3),
         one__references__a_md="# A\n",
         flat_md=EUREKA.format(name="flat_one", count=0),
-        broken__SKILL_md="no front matter\n",
+        broken__SKILL_md="# No paragraph\n",
     )
     report = brought(vault, source)
     assert names(report) == ["one", "flat-one"]

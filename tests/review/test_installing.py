@@ -226,11 +226,17 @@ def test_a_name_that_is_taken_ends_in_its_origin_s_digest(
     assert vault.check().problems == []
 
 
+def test_a_skill_without_front_matter_comes_in_with_a_remark(vault: Vault, author: Author) -> None:
+    author.write("plain/SKILL.md", "# Plain\n\nRead the whole diff.\n")
+    (skill,) = [one for one in install(vault, author.root).installed if one.name == "plain"]
+    assert any(line.startswith("plain/SKILL.md: it has no front matter") for line in skill.lint)
+
+
 def test_a_malformed_skill_is_a_problem_and_the_others_come_in(
     vault: Vault, author: Author
 ) -> None:
     author.write("bad/SKILL.md", "---\nname: bad\n---\n")
-    author.write("worse/SKILL.md", "no front matter\n")
+    author.write("worse/SKILL.md", "# No paragraph\n")
     report = install(vault, author.root)
     assert names(report) == ["review"]
     assert [problem.code for problem in report.problems] == ["missing-key", "no-front-matter"]
@@ -597,7 +603,7 @@ def test_a_skill_is_below_the_source_that_brought_it(url: str, source: str) -> N
 
 def test_many_skills_are_approved_in_one_commit(vault: Vault, author: Author) -> None:
     author.write("b/SKILL.md", skill_file("b").decode())
-    author.write("c/SKILL.md", skill_file("c").decode() + "\nSee https://example.com.\n")
+    author.write("c/SKILL.md", skill_file("c").decode() + "\nFetch https://example.com.\n")
     install(vault, author.root)
     curate = vault.curate
     assert curate.select_proposals(str(author.root)) == ["b", "c", "review"]

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.learning.recommend import render as pack
-from skillvault.learning.recommend.recommend import Query, Selection
+from skillvault.learning.recommend.recommend import MAX_NEXT, Query, Selection
 from skillvault.loop.run import count_results
 from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.model.records import ExternalUse, Skill, Trust
@@ -234,6 +235,23 @@ def test_the_same_question_has_the_same_answer(
     first = vault.recommend("coding", task, decision=decision, now=NOW)
     assert vault.recommend("coding", task, decision=decision, now=NOW) == first
     assert Vault.open(vault.root).recommend("coding", task, decision=decision, now=NOW) == first
+
+
+@pytest.mark.parametrize("pins", [(), ("zebra", "nothing")])
+def test_an_explained_answer_says_the_same_and_more(
+    vault: Vault, commit: Commit, person: Person, tmp_path: Path, pins: tuple[str, ...]
+) -> None:
+    person.rule("shelf: {seeds: [coding], pinned: [balloon]}")
+    statuses = {"flaky": "testing", "zebra": "testing", "gone": "retired", "apple": "pinned"}
+    for name, status in statuses.items():
+        commit(f"skills/{name}/SKILL.md", text(name, domain="coding", status=status))
+    commit("skills/far/SKILL.md", text("far", domain="perps", status="testing"))
+    vault.shelf.add_dir(folder(tmp_path, balloon=text("balloon"), zebra=text("zebra")))
+    dropped(vault, outcome())
+    brief = vault.recommend("coding", TASK, pins=pins)
+    explained = vault.recommend("coding", TASK, pins=pins, explain=True)
+    assert brief.excluded_low_relevance > 2
+    assert brief == replace(explained, withheld=explained.withheld[:MAX_NEXT])
 
 
 def test_asking_changes_no_file(vault: Vault, person: Person) -> None:

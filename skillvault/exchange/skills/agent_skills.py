@@ -18,15 +18,16 @@ from msgspec import Struct
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import OutgoingSkill
 from skillvault.model.records import SKILL_KINDS, Problem, Skill
-from skillvault.model.text import front_matter, strict_yaml
+from skillvault.model.text import front_matter, markdown, strict_yaml
 from skillvault.model.text.front_matter import SKILL_KEYS
-from skillvault.model.text.text import is_slug, shorten, slug
+from skillvault.model.text.text import first_sentences, is_slug, shorten, slug
 
 FILE = "SKILL.md"
 ORIGIN = "agent-skills"
 # Formats whose keys are stored in `metadata`, each under `<origin>.`
 ORIGINS = (ORIGIN, "eurekaclaw", "openclaw", "claude-code", "claudefi", "agents-md")
 _METADATA_PREFIX = "metadata."  # prefix, after the origin, of keys that were in `metadata` before
+_MAX_SUMMARY = 300  # characters of a paragraph that stands for a description
 MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specification
 
 _PUBLISHED_KEY = "published"  # key of `metadata` for the front matter as its author wrote it
@@ -68,7 +69,7 @@ def read_skill(
         message = f"{source} is a pointer of git LFS; run `git lfs pull` there, and try again"
         return Problem(folder or FILE, None, "lfs", message)
     try:
-        text = front_matter.mend(front_matter.text_of(files[source]))
+        text = complete(front_matter.text_of(files[source]), folder)
         meta, body = front_matter.read_document(text, as_written=True)
         meta = _restore_keys(meta)
         name = _vault_name(meta, folder)
@@ -79,6 +80,28 @@ def read_skill(
         return Problem(f"{folder}/{FILE}" if folder else FILE, error.key, error.code, error.message)
     other_files = {path: data for path, data in files.items() if path != source}
     return SkillFolder(skill, {FILE: content, **other_files})
+
+
+def complete(text: str, folder: str) -> str:
+    """Mend a SKILL.md: quote values, and let the first paragraph stand for a missing description.
+
+    Claude Code, too, reads a file without front matter by its `folder` and first paragraph.
+    """
+    if not front_matter.has_front_matter(text) and not text.startswith(_DELIMITER):
+        meta = {"name": folder, **_describe(text)}
+        return f"---\n{strict_yaml.dump(meta)}---\n\n{text}" if len(meta) > 1 else text
+    text = front_matter.mend(text)
+    with suppress(BadInputError):  # `read_skill` says what is wrong
+        meta, body = front_matter.read_document(text, as_written=True)
+        is_described = meta.get("description") or f"{ORIGIN}.description" in _metadata_of(meta)
+        if not is_described and (description := _describe(body)):
+            return front_matter.with_mapping(text.encode(), meta | description).decode()
+    return text
+
+
+def _describe(body: str) -> dict[str, str]:
+    paragraph = markdown.first_paragraph(body)
+    return {"description": first_sentences(paragraph, _MAX_SUMMARY)} if paragraph else {}
 
 
 def is_pointer(content: bytes) -> bool:

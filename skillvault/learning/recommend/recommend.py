@@ -181,6 +181,16 @@ class Background(Struct, frozen=True):
     facts: Sequence[FactHit] = ()
 
 
+class Others(Struct, frozen=True):
+    """The live skills that a task does not concern and that nobody used; `read` is called late."""
+
+    count: int
+    read: Callable[[], Iterable[Candidate]]
+
+
+NO_OTHERS = Others(0, tuple)
+
+
 class _Request(NamedTuple):
     """A query, and the data to answer it."""
 
@@ -218,11 +228,13 @@ def recommend(
     *,
     scores: Mapping[str, Match] | None = None,
     background: Background | None = None,
+    others: Others = NO_OTHERS,
 ) -> Selection:
     """Answer a query with the skills of the shelf.
 
     `read_text` returns the text of a candidate by name. `scores` has the matches of texts with the
     task; they are ignored for the strategy `tag`, or if the policy gives the task no weight.
+    `others` are the live skills that are not among the candidates.
     """
     settings = rules.policy.recommend
     if query.strategy == "tag" or not settings.task:
@@ -238,7 +250,7 @@ def recommend(
     eligible: list[_Contender] = []
     irrelevant: list[_Contender] = []
     qualified = (candidate for candidate in pool if candidate.name not in doubtful_names)
-    matches, others = _split_by_match(qualified, request)
+    matches, unmatched = _split_by_match(qualified, request)
     for contender in (_score(candidate, request) for candidate in matches):
         (eligible if is_eligible(contender) else irrelevant).append(contender)
     doubtful_contenders = (
@@ -261,20 +273,22 @@ def recommend(
         withheld,
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
         _withhold_irrelevant(irrelevant, request),
-        # Skills without a word of the task are scored only if the answer names them.
-        _withhold_irrelevant((_score(candidate, request) for candidate in others), request),
+        # Skills without a word of the task are read and scored only if the answer names them.
+        _withhold_irrelevant(
+            (_score(c, request) for read in (unmatched.copy, others.read) for c in read()), request
+        ),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
-    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in others}
+    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in unmatched}
     offered = [candidate for candidate in pool if candidate.name not in excluded]
     return Selection(
         domain=query.domain,
         decision=query.decision,
         recommended=served_skills,
         withheld=list(left_out if query.explain else islice(left_out, MAX_NEXT)),
-        total_considered=sum(candidate.domain in (query.domain, None) for candidate in offered),
+        total_considered=sum(c.domain in (query.domain, None) for c in offered) + others.count,
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=len(irrelevant_names - excluded),
+        excluded_low_relevance=len(irrelevant_names - excluded) + others.count,
         over_budget=sum(skill.reason == "budget" for skill in withheld),
         facts=facts,
     )

@@ -84,6 +84,12 @@ def outline(body: str) -> tuple[tuple[str, str], ...]:
     return tuple(statements)
 
 
+def first_paragraph(body: str) -> str:
+    """Return the first prose below the headings, with white space folded; "" if there is none."""
+    texts = (_fold(text) for _, text, is_code in _paragraphs(body) if not is_code)
+    return next((text for text in texts if re.search(r"\w", text)), "")
+
+
 def statements(body: str) -> list[str]:
     """Return the statements of a skill's text without headings."""
     return [statement for _, statement in outline(body)]

@@ -82,6 +82,18 @@ class Layers(Topic):
         """Return True if the skill of this name is served."""
         return bool(self._reader.value("select serves from skill where id = ? and n < 0", [name]))
 
+    def served_seeds(self) -> list[str]:
+        """Return the names of the skills of the package in force, sorted."""
+        # Only rows of other layers than the vault have a negative number.
+        query = "select id from skill where n < 0 and serves and layer = 'seed' order by id"
+        return self._reader.column(query)
+
+    def count_live(self, domain: str) -> int:
+        """Return the number of the live skills of all layers, of a domain and of no domain."""
+        query = """select count(*) from skill where serves
+            and (domain is null or domain = ?) and status not in ('proposed', 'retired')"""
+        return int(self._reader.value(query, [domain]))
+
     # ── storing ──────────────────────────────────────────────────────────────────────
 
     def keep_files(

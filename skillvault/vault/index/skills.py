@@ -141,10 +141,9 @@ class Skills(Folder[Skill]):
 
     # ── in force ─────────────────────────────────────────────────────────────────────
 
-    def serving(self, layer: str = "") -> list[str]:
-        """Return the names of the skills in force, sorted; with `layer`, only of that layer."""
-        query = "select id from skill where serves and ? in (layer, '') order by id"
-        return self._reader.column(query, [layer])
+    def serving(self) -> list[str]:
+        """Return the names of the skills in force, sorted."""
+        return self._reader.column("select id from skill where serves order by id")
 
     def with_label(self, column: str, value: str) -> list[str]:
         """Return the names of the skills in force with this role, stage or tag, sorted."""
@@ -155,7 +154,7 @@ class Skills(Folder[Skill]):
 
     def external_uses(self) -> dict[str, ExternalUse]:
         """Return the uses that other tools counted for the skills in force."""
-        query = "select id, counted, rate from skill where counted is not null and serves"
+        query = "select id, counted, rate from skill where counted is not null and +serves"
         return {name: ExternalUse(*counts) for name, *counts in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
@@ -170,7 +169,7 @@ class Skills(Folder[Skill]):
 
     def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
         """Return the skills in force that have one of these names."""
-        query = f"{_CANDIDATE_ROWS} where +serves and id in {{}}"
+        query = f"{_CANDIDATE_ROWS} where +serves and id in {{}} order by id, n"
         return list(map(SkillRow._make, self._reader.rows_matching(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:

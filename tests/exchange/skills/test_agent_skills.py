@@ -96,7 +96,7 @@ def test_what_the_specification_has_no_key_for_has_its_home_in_the_metadata() ->
         ({"README.md": b"x"}, "no-skill"),
         ({"SKILL.md": b"# No front matter\n"}, "no-front-matter"),
         ({"SKILL.md": b"---\nname: a\n"}, "truncated"),
-        ({"SKILL.md": skill_file("name: a\n")}, "missing-key"),
+        ({"SKILL.md": b"---\nname: a\n---\n\n# No paragraph\n"}, "missing-key"),
         ({"SKILL.md": skill_file("name: a\ndescription: [b]\n")}, "missing-key"),
         ({"SKILL.md": skill_file("name: '???'\ndescription: b\n")}, "bad-name"),
         ({"SKILL.md": b"\xff\xfe"}, "not-utf8"),
@@ -113,6 +113,14 @@ def test_a_file_in_small_letters_and_a_folder_s_name_will_do() -> None:
     skill = taken({"skill.md": skill_file("description: b\n")}, "My Review")
     assert list(skill.files) == ["SKILL.md"]
     assert skill.skill.name == "my-review"
+
+
+@pytest.mark.parametrize("front", ["", "---\nname: my-review\n---\n", "---\ndescription:\n---\n"])
+def test_the_first_paragraph_stands_for_a_missing_description(front: str) -> None:
+    text = f"{front}# Review\n\nRead the\nwhole diff.\n\nThen ask.\n"
+    skill = taken({"SKILL.md": text.encode()}, "My Review").skill
+    assert (skill.name, skill.description) == ("my-review", "Read the whole diff.")
+    assert skill.body == "# Review\n\nRead the\nwhole diff.\n\nThen ask."
 
 
 def test_a_file_may_lower_its_trust_and_not_raise_it() -> None:

@@ -183,7 +183,7 @@ def test_a_tree_says_what_it_is(files: dict[str, bytes], name: str | None) -> No
 
 
 def test_a_skill_that_cannot_be_read_is_a_problem_and_the_others_come_in() -> None:
-    files = {"good/SKILL.md": _page("good"), "bad/SKILL.md": b"no front matter\n"}
+    files = {"good/SKILL.md": _page("good"), "bad/SKILL.md": b"# No paragraph\n"}
     files |= {"up/SKILL.md": _page("up"), "up/a\\b": b""}
     for name in ("agent-skills", "claude-code", "openclaw", "eurekaclaw"):
         found = every(name, tree_of(files))

@@ -185,7 +185,7 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
         say(f"hidden; `skillvault skill restore {record.name}` serves it again")
     print_sides(vault, ref_of(record))
     if is_local and review.quotes_removed_lines(vault.store.head(), record):
-        say("its title or description quotes a line that is gone; a later run changes it")
+        say("its description quotes a line that is gone; edit the key `description`, too")
     if stats and stats.times_applied:
         say(f"{stats.decision} (`skillvault stats {stats.skill}`)")
 

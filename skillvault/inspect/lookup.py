@@ -99,13 +99,17 @@ def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> 
         for path, sha in removals.items():
             ref = layout.ref_of(path)
             if ref and name in (ref.id, path):
-                is_program = any(part.step for part in head.history.parts_of(sha))
-                command = "skillvault undo" if is_program else "git revert"
                 raise UsageError(
                     f"{text}: was removed by commit {sha[:10]}; `git show {sha[:10]}` shows it, "
-                    f"`{command} {sha[:10]}` brings it back"
+                    f"`{undo_command(head, sha)}` brings it back"
                 ) from None
         raise
+
+
+def undo_command(head: Topics, sha: str) -> str:
+    """Return the command that undoes a commit of the program or of a person."""
+    is_program = any(part.step for part in head.history.parts_of(sha))
+    return f"{'skillvault undo' if is_program else 'git revert'} {sha[:10]}"
 
 
 def read_record(store: Store, name: str) -> tuple[Record, str]:

@@ -10,17 +10,10 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.sections import (
-    Version,
-    WrittenTexts,
-    is_untouched,
-    rewrite_body,
-    without_statements,
-)
+from skillvault.learning.sections import Version, WrittenTexts, is_untouched, rewrite_body
 from skillvault.model.change import Change, Edit, Move, Rewrite
 from skillvault.model.policy import Policy
 from skillvault.model.records import PROGRAM_ORIGINS, Ref, Skill, stamp
-from skillvault.model.text import markdown
 
 STEP = "expire"
 EXPIRES = ("metadata", "expires")
@@ -79,17 +72,10 @@ def rewrite_skill(
 ) -> tuple[tuple[Edit, ...], tuple[Rewrite, ...]]:
     """Return the edits of keys and the new body that turn a skill into its new version.
 
-    A person's sections stay, and a person's keys as in `key_edits`. The title and the description
-    of the program quote no statement that a person took out.
+    A person's sections stay, and a person's keys as in `key_edits`.
     """
-    body = rewrite_body(skill.body, old_texts.bodies, new_skill.body)
-    statements = {*markdown.statements(body)}
-    lost = [text for text in markdown.statements(new_skill.body) if text not in statements]
-    description, short_body = without_statements(new_skill.description, body, lost)
-    if body.partition("\n")[0] == new_skill.body.partition("\n")[0]:  # else a person's title
-        body = short_body
-    new_skill = replace(new_skill, description=description)
     edits = tuple(key_edits(path, skill, new_skill, old_texts, policy=policy))
+    body = rewrite_body(skill.body, old_texts.bodies, new_skill.body)
     return edits, (Rewrite(path, body),) if body != skill.body else ()
 
 

@@ -6,7 +6,7 @@ skill call `rewrite_body`.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault.model.records import Skill
@@ -119,28 +119,6 @@ def rewrite_body(current: str, versions: Bodies, target: str) -> str:
     body = _join_sections(texts.values(), current)
     intended_texts = filter(None, map(plain_section, texts.values()))
     return body if [*intended_texts] == [*filter(None, _plain_sections(body).values())] else current
-
-
-def without_statements(description: str, body: str, lost: Collection[str]) -> tuple[str, str]:
-    """Return a description and a body whose title quote none of the lost statements.
-
-    The description quotes the first statements of the body that fit in their place.
-    """
-    length = len(description)
-    for statement in lost:
-        description = description.replace(f" {statement}", "")
-    for statement in markdown.statements(body) if len(description) < length else ():
-        longer_text = f"{description} {statement}".replace("<", "‹").replace(">", "›")
-        if statement not in description and len(longer_text) <= length:
-            description = longer_text
-    title, _, remainder = body.partition("\n")
-    parts = title.split(": ")
-    quotes = ((number, ": ".join(parts[number:]).casefold()) for number in range(1, len(parts)))
-    texts = [statement.casefold() for statement in lost]
-    for number, quote in quotes:
-        if any(text.startswith(quote) for text in texts):
-            return description, "\n".join([": ".join(parts[:number]), remainder])
-    return description, body
 
 
 def _find_differences(first_body: str, second_body: str) -> set[Key]:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from skillvault.inspect.logbook import Basis, basis_of, outcomes_under
 from skillvault.inspect.lookup import both_sides
 from skillvault.learning.recommend.duplicates import likeness
-from skillvault.learning.sections import without_statements
 from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.next_versions import as_approved
 from skillvault.loop.run import Run
@@ -177,15 +176,11 @@ def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
 
 
 def quotes_removed_lines(view: Topics, skill: Skill) -> bool:
-    """Return True if the title or the description quotes a statement that the text lacks."""
+    """Return True if the description of a skill quotes a statement that the text lacks."""
     evidence = evidence_of(view, ref_of(skill))
     texts = [statement.statement for statement in evidence.statements] if evidence else []
     statements = {*markdown.statements(skill.body)}
-    lost = [text for text in texts if text not in statements]
-    return without_statements(skill.description, skill.body, lost) != (
-        skill.description,
-        skill.body,
-    )
+    return any(text in skill.description for text in texts if text not in statements)
 
 
 def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import takewhile
 
+from skillvault.inspect.lookup import undo_command
 from skillvault.judge import Judge
 from skillvault.learning import sections
 from skillvault.learning.curate import RENAME, RETRACT, propose_again
@@ -188,7 +189,7 @@ def _reversed_files(run: Run, commit: str) -> dict[str, bytes | None]:
                 later = git.history.file_log(head, path)[0]
                 raise UsageError(
                     f"{commit[:10]}: {path} was changed in {later[0][:10]} ({later[3]}); "
-                    f"`skillvault undo {later[0][:10]}` first"
+                    f"`{undo_command(run.view, later[0])}` first"
                 )
             files[path] = merge[0]
     return files

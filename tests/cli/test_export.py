@@ -84,9 +84,9 @@ def test_skills_come_in_by_import(vault: Vault, tmp_path: Path) -> None:
     assert again.stderr.startswith("style: is here already, from agents-md:")
     assert again.exit_code == 0
     (tmp_path / "bad").mkdir()
-    (tmp_path / "bad/SKILL.md").write_text("no front matter\n")
+    (tmp_path / "bad/SKILL.md").write_text("---\nname: bad\n")
     bad = call(vault, "import", "skills", tmp_path / "bad")
-    assert "not installed: SKILL.md: line 1: no front matter" in bad.stderr
+    assert "not installed: SKILL.md: line 1: the front matter" in bad.stderr
     assert bad.exit_code == 1
 
 

@@ -10,7 +10,6 @@ from skillvault.learning.sections import (
     is_former_text,
     is_untouched,
     rewrite_body,
-    without_statements,
 )
 from skillvault.model.section_marks import marks_of, sections_of, update_marks
 
@@ -212,13 +211,3 @@ def test_a_text_that_a_person_brought_back_stays_so_when_only_its_header_is_writ
     wrote = [Version(None, FIRST), Version(FIRST, SECOND), Version(FIRST, FIRST)]
     assert is_former_text(wrote, FIRST)
     assert not is_former_text([*wrote, Version(FIRST, SECOND)], SECOND)
-
-
-def test_a_title_and_a_description_quote_no_lost_statement() -> None:
-    body = "# Guide: add: app.py: use uv\n\n## Do\n\n- Call uv."
-    description = "Use before add on app.py. App.py: use uv. Wait."
-    assert without_statements(description, body, ["App.py: use uv."]) == (
-        "Use before add on app.py. Wait. Call uv.",
-        "# Guide: add\n\n## Do\n\n- Call uv.",
-    )
-    assert without_statements(description, body, ["Wait for it."]) == (description, body)

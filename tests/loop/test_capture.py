@@ -355,7 +355,7 @@ def test_an_entry_that_a_person_deleted_stays_away(vault: Vault, person: Person)
     person.write(EXPERTISE, "version: 0.2.0\npatterns: []\n")
     person.git("commit", "-qam", "no pattern")
     append(vault, RULE)
-    assert subjects(capture(vault)) == ["capture: adopt 1 rule", "capture: tell 0 patterns"]
+    assert subjects(capture(vault)) == ["capture: adopt 1 rule", "capture: rewrite 0 patterns"]
     assert patterns(vault) == []
     assert "Not enough code supports any rule" in vault.skill("learned")[0].body
 
@@ -367,7 +367,7 @@ def test_what_a_person_took_away_leaves_the_skill_too(vault: Vault, person: Pers
     start, end = text.index("- pattern: Always call"), text.index("evolution_log")
     person.write(EXPERTISE, text[:start] + text[end:])
     person.git("commit", "-qam", "not that one")
-    assert subjects(capture(vault)) == ["capture: tell 1 pattern"]
+    assert subjects(capture(vault)) == ["capture: rewrite 1 pattern"]
     body = vault.skill("learned")[0].body
     assert (RULE in body, "once" in body) == (True, False)
     assert capture(vault).done == []

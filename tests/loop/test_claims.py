@@ -293,7 +293,7 @@ def test_without_a_receipt_two_agents_may_use_one_id(claimed: Vault) -> None:
     assert claimed.stats(decision="task-1", agent="coder-1")["outcome"] == "success"
     assert claimed.stats(decision="task-1", agent="coder-2")["outcome"] == "failure"
     text, _ = call(claimed, "stats", "--decision", "task-1")
-    assert "as the agent coder-2 used the id too: failure; `--agent coder-2` shows it" in text
+    assert "because the agent coder-2 used the id too: failure; `--agent coder-2` shows it" in text
 
 
 def _of_nobody(vault: Vault) -> None:

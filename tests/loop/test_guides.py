@@ -10,6 +10,7 @@ from skillvault.loop.run import Report
 from skillvault.model.brief import Account
 from skillvault.model.records import IndexedOutcome
 from skillvault.model.skill_evidence import EVIDENCE
+from skillvault.review.review import quotes_removed_lines
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -189,6 +190,15 @@ def test_a_line_that_a_person_took_out_stays_out(vault: Vault, person: Person) -
     assert DEEDS[4].rstrip(".") in text(vault)
     assert gone not in text(vault)
     assert is_settled(vault)
+
+
+def test_a_description_that_quotes_a_removed_line_is_known(vault: Vault, person: Person) -> None:
+    learn(vault, *(tried(n, decision__target="cart") for n in range(3)))
+    (line,) = [line for line in text(vault).splitlines() if line.startswith("- ")][:1]
+    assert line.removeprefix("- ") in vault.skill(NAME)[0].description
+    assert not quotes_removed_lines(vault.store.head(), vault.skill(NAME)[0])
+    edit(vault, person, f"\n{line}\n", "\n- Ask Mara.\n")
+    assert quotes_removed_lines(vault.store.head(), vault.skill(NAME)[0])
 
 
 @pytest.mark.parametrize("how", ["delete", "undo", "retire"])

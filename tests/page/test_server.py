@@ -314,7 +314,7 @@ def test_an_edit_is_the_diff_that_the_terminal_showed(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "an empty one is none"),
+        ("", "do not empty it"),
         ("# Mine\n\n1. Look.\n\n", "change the text"),
         ("# Mine\n<<<<<<< HEAD\n", "a merge conflict marker"),
     ],
@@ -335,11 +335,14 @@ def test_an_undo_that_cannot_be_is_refused_before_the_question(
 ) -> None:
     commit_mine(person, "skills")
     vault.curate.pin("mine")
+    commit = page_of_vault(vault).week.changes[0].commits[0]
+    path = vault.root / "skills/mine/SKILL.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("pinned", "active"), encoding="utf-8")
+    person.git("commit", "-qam", "no pin")
     shown = page_of_vault(vault)
-    commit = shown.week.changes[0].commits[0]
     desk = Deciding(vault, confirms=True)
     form = {"act": "undo", "name": commit, "digest": undo_digest(shown, commit)}
-    with pytest.raises(UsageError, match="made nothing that could be rejected"):
+    with pytest.raises(UsageError, match=r"`git revert [0-9a-f]+` first"):
         desk.decisions.decide(json.dumps(form).encode())
     assert desk.asked == []
 

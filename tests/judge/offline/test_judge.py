@@ -17,6 +17,7 @@ from skillvault.judge import Judge
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import BlindCase, Case, Verdict, blind_case
+from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.intake import parse_outcome
 from skillvault.model.reasoning import read_reasoning
 from skillvault.model.records import Decision, InsightType, Lesson, Outcome, Result
@@ -165,7 +166,7 @@ def test_an_insight_tells_the_conditions_the_result_and_its_cause() -> None:
 
 
 def test_the_words_with_which_a_person_refused_the_work_are_no_insight() -> None:
-    words = "the person's next words: undo that commit, please"
+    words = f"{NEXT_WORDS}undo that commit, please"
     refused: dict[str, Any] = {
         "score": None,
         "status": "failure",

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.tries.insight import insights_of
+from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.records import Status
 from tests.given import outcome, raw
 
@@ -91,7 +92,7 @@ def test_an_error_is_what_the_result_says_of_it(result: dict[str, str], quote: s
 def test_words_of_a_person_that_refuse_the_work_do_not_say_that_its_reason_was_wrong(
     reasoning: str,
 ) -> None:
-    result = {"observed_by": "person", "summary": "the person's next words: undo that commit"}
+    result = {"observed_by": "person", "summary": f"{NEXT_WORDS}undo that commit"}
     assert _shown(reasoning, result=result) == []
     assert _shown(reasoning, result=result, lesson=LESSON)[0][0] == "lesson"
 

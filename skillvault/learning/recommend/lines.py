@@ -20,14 +20,14 @@ _SIDE_WEIGHT = 15.0  # weight of a side such as fast or open, which occurs in ma
 _NEAR_SHARE = 0.5  # a line with so much of the best line's weight is near the task
 _GENERATED_SECTIONS = (RULES, "Do", "Avoid", "Refused", "Tried")
 _WHOLE_SECTIONS = (RULES, "Refused")
-_FIRST_DEEDS = 3  # lines of `Do` that are shown for any task
+_FIRST_DEEDS = 3  # lines of `Do` that are shown for any task, unless of another target
 _MAX_NEAR = 8  # lines near the task to show
 _PREFIX = 4  # letters that two forms of a word share
 _WORD = regex(r"\w+")
 _DEED_END = regex(rf"{ARROW}| \((?:weak|strong): ")  # follows the deed in the line of a try
 # Counts and dates in a generated line, which no task is about.
 _COUNTS = regex(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
-# The label `file in repository: `; the repository is removed, because all lines name it.
+# The label `file in repository: `. To match a task, the repository is removed: all lines name it.
 _REPOSITORY = regex(r"^((?:- )?(?: \w+: )?[^:]{1,90}?) in [\w.-]+(?=: )")
 _PAIR = regex(r"(?<=[A-Z])[-/](?=[A-Z])")
 
@@ -118,14 +118,22 @@ def omits_lines(excerpt: str, body: str) -> bool:
     return any(line not in excerpt for line in lines)
 
 
+def _subject(line: str) -> str:
+    """Return the label `file in repository` of a line, or "" if the line is about all targets."""
+    match = _REPOSITORY.match(line)
+    return match[0] if match else ""
+
+
 def _cut_section(section: str, near_lines: Sequence[str]) -> str:
     heading = section.partition("\n")[0].removeprefix("## ").strip()
     if heading not in _GENERATED_SECTIONS:
         return section.strip()
     lines = [line for line in section.splitlines() if line.startswith("- ")]
     if heading not in _WHOLE_SECTIONS:
-        new_lines = [line for line in lines if line not in near_lines]
-        lines = new_lines[:_FIRST_DEEDS] if heading == "Do" else []
+        subjects = {_subject(line) for line in near_lines}
+        new_lines = (line for line in lines if line not in near_lines)
+        deeds = [line for line in new_lines if _subject(line) in ("", *subjects)]
+        lines = deeds[:_FIRST_DEEDS] if heading == "Do" else []
     return "\n".join([f"## {heading}", "", *lines]) if lines else ""
 
 

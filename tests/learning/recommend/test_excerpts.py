@@ -152,3 +152,15 @@ def test_what_separates_two_lines_may_be_a_number_of_the_task() -> None:
     lines = ["- Raise max_connections to 500.", "- Raise max_connections to 100."]
     five, one = (match_lines("raise max_connections to 500", lines)[line] for line in lines)
     assert five.strength > one.strength
+
+
+def test_what_to_do_about_another_target_is_left_out() -> None:
+    lines = [
+        "a.py in shop: Use uv.",
+        "a.py in shop: Pin it.",
+        "b.py in blog: Use freezegun.",
+        "Ask.",
+    ]
+    body = "\n".join(["# Guide: fix", "", "## Do", "", *(f"- {line}" for line in lines)])
+    excerpt = cut_excerpt("install it with uv", body, [], "fix")
+    assert [line for line in lines if line in excerpt] == [lines[0], lines[1], lines[3]]

@@ -40,12 +40,12 @@ class Rewording(Struct, frozen=True, kw_only=True):
 
 
 def answer_change(answer: Answer) -> Change:
-    """Return the commit that stores an answer without using it."""
+    """Return the change that stores an answer without using it."""
     return _answer_commit(answer, writes=(answer,), targets=(Ref("answer", answer.id),))
 
 
 def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new: bool) -> Change:
-    """Return the commit that gives evaluations the words of an answer.
+    """Return the change that gives evaluations the words of an answer.
 
     The next run makes the removed facts again if there is enough evidence for them.
     """
@@ -78,7 +78,7 @@ def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
 
 
 def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
-    """Return the commit that gives a skill the text of an answer."""
+    """Return the change that gives a skill the text of an answer."""
     ref = Ref("answer", answer.id)
     commit = _answer_commit(answer)
     records = [record for record in change.writes if record != answer]

@@ -70,7 +70,7 @@ class NextTrial(Struct, frozen=True, kw_only=True):
 
 
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
-    """Return the commit that gives a skill its new status, or None if the status stays."""
+    """Return the change that gives a skill its new status, or None if the status stays."""
     is_archived = skill.shelf == _ARCHIVE
     if skill.status not in _CHANGING_STATUSES or (is_archived and not skill.is_archived_here):
         return None

@@ -331,7 +331,7 @@ def retract_change(
     *,
     learner: str | None = None,
 ) -> Change:
-    """Return the commit that retracts an outcome: its file stays but no longer counts.
+    """Return the change that retracts an outcome: its file stays but no longer counts.
 
     `removed_refs` has (ref, path) of the facts and links that rest on the outcome; other evidence
     may make them again. `archived_skills` has (shelf, name) of skills without other evidence.

@@ -90,7 +90,7 @@ def is_right(verdict: Verdict, outcome: Outcome) -> bool | None:
 def evaluation_change(
     domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo, answers: Sequence[Answer] = ()
 ) -> Change:
-    """Return the commit that adds evaluations of one domain, and the answers that they use."""
+    """Return the change that adds evaluations of one domain, and the answers that they use."""
     agreements = sum(evaluation.judge_was_right is True for evaluation in evaluations)
     tests = sum(evaluation.judge_was_right is not None for evaluation in evaluations)
     silent_count = sum(evaluation.key_insight is None for evaluation in evaluations)

@@ -125,7 +125,7 @@ def find_expiry(
 
 
 def expiry_change(expiry: Expiry) -> Change:
-    """Return the commit that archives a skill or renews its time to live."""
+    """Return the change that archives a skill or renews its time to live."""
     target = Ref("skill", expiry.name)
     reason = f"Its time to live ended on {expiry.life.end:%Y-%m-%d}."
     folder, new_end = f"{expiry.shelf}/{expiry.name}", stamp(expiry.clock + expiry.life.span)

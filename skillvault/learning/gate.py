@@ -52,7 +52,7 @@ def home_of(skill: Skill) -> str:
 
 
 def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
-    """Return the commit by which a step archives a skill."""
+    """Return the change by which a step archives a skill."""
     ref = Ref("skill", skill.name)
     return Change(
         step=step,
@@ -68,7 +68,7 @@ def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
 def reinforcement_change(
     step: str, target: Ref, sources: Iterable[Ref], *, at: datetime, reason: str
 ) -> Change:
-    """Return the commit that links records to a skill or a fact that says the same."""
+    """Return the change that links records to a skill or a fact that says the same."""
     refs = tuple(sources)
     links = tuple(link_of("reinforced", source, target, at) for source in refs)
     return Change(

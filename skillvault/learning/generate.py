@@ -125,7 +125,7 @@ def skill_subject(findings: Findings) -> Subject:
 def skill_change(
     findings: Findings, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Return the commit that adds the skill of a subject, with its links."""
+    """Return the change that adds the skill of a subject, with its links."""
     outcome = findings.account.outcomes[0]
     subject = skill_subject(findings)
     names = subject_names(findings.kind, subject, outcome.trust)
@@ -169,7 +169,7 @@ def subject_tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 def addition_change(
     findings: Findings, skill: Skill, text: ComposedText, *, sources: Iterable[str], at: datetime
 ) -> Change:
-    """Return the commit that adds a skill, with links from the evaluations `sources`."""
+    """Return the change that adds a skill, with links from the evaluations `sources`."""
     outcome, target = findings.account.outcomes[0], Ref("skill", skill.name)
     refs = tuple(Ref("evaluation", outcome_id) for outcome_id in sources)
     links = tuple(link_of("generated", source, target, at) for source in refs)

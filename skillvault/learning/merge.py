@@ -69,7 +69,7 @@ def merge_change(
     is_taken: Callable[[str], bool],
     policy: Policy,
 ) -> Change:
-    """Return the commit that merges the skills of several sessions into a new one."""
+    """Return the change that merges the skills of several sessions into a new one."""
     brief = merge.brief
     slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in brief.sessions)
     counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
@@ -99,7 +99,7 @@ def growth_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds further skills or sessions to an evolved skill."""
+    """Return the change that adds further skills or sessions to an evolved skill."""
     text = session_text(
         merge.brief, draft, "Evolved", limit=policy.merge.max_tokens, references=references
     )
@@ -137,7 +137,7 @@ def evolved_skill(merge: SkillMerge[Any], skill: Skill, draft: Draft, policy: Po
 def evolution_change(
     merge: SkillMerge[Any], skill: Skill, files: dict[str, str], *, reason: str, **parts: Any
 ) -> Change:
-    """Return the commit that adds or extends an evolved skill, and archives the merged skills.
+    """Return the change that adds or extends an evolved skill, and archives the merged skills.
 
     `files` has the texts in references/ by name. `parts` are further fields of the change.
     """

@@ -164,7 +164,7 @@ def later_version(
 
 
 def withdrawal_change(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
-    """Return the commit that removes a next version whose statements were rejected earlier."""
+    """Return the change that removes a next version whose statements were rejected earlier."""
     return Change(
         step=change.step,
         subject=f"withdraw {waiting.name}",
@@ -259,7 +259,7 @@ def approve_learned(
     paths: Iterable[str],
     links: Sequence[Link],
 ) -> Change:
-    """Return the commit that replaces an approved skill with its learned next version.
+    """Return the change that replaces an approved skill with its learned next version.
 
     `files` has the files of the version by path in its folder, `paths` their paths in the vault,
     and `links` the links to the version.
@@ -298,7 +298,7 @@ def key_text(skill: Skill, key: str) -> str:
 def approve_installed(
     skill: Skill, files: Files, paths: Iterable[str], links: Sequence[Link]
 ) -> Change:
-    """Return the commit that replaces an installed skill with its next version.
+    """Return the change that replaces an installed skill with its next version.
 
     The version starts as `testing`. `files` has the files of the version, `paths` the files of the
     replaced skill, and `links` the links to the version.

@@ -105,7 +105,7 @@ def check_session(session: Session, recorded_session: Session | None) -> None:
 def record_change(
     domain: str, records: Sequence[Outcome | Recommendation | Session], takes: Sequence[str]
 ) -> Change:
-    """Return the commit that stores outcomes, recommendations and sessions of one domain."""
+    """Return the change that stores outcomes, recommendations and sessions of one domain."""
     outcomes = [record for record in records if isinstance(record, Outcome)]
     sessions = [record for record in records if isinstance(record, Session)]
     recommendations = len(records) - len(outcomes) - len(sessions)

@@ -73,7 +73,7 @@ def find_refresh(
 
 
 def withdrawal_change(refresh: SkillRefresh) -> Change:
-    """Return the commit that archives a skill whose findings are no longer enough."""
+    """Return the change that archives a skill whose findings are no longer enough."""
     skill, shelf = refresh.existing.skill, refresh.existing.shelf
     assert skill is not None
     outcomes = refresh.findings.account.outcomes
@@ -85,7 +85,7 @@ def withdrawal_change(refresh: SkillRefresh) -> Change:
 
 
 def orphan_change(skill: Skill, shelf: str) -> Change:
-    """Return the commit that archives a skill whose subject has no outcomes left."""
+    """Return the change that archives a skill whose subject has no outcomes left."""
     reasons = {
         "evolved": "Fewer than three actions of its domain say the same.",
         "strategy": "No action of its domain still has a rule or a lead.",
@@ -102,7 +102,7 @@ def rewrite_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit that updates a skill to its findings, or restores it."""
+    """Return the change that updates a skill to its findings, or restores it."""
     skill, findings = refresh.existing.skill, refresh.findings
     assert skill is not None
     shelf, new_shelf = refresh.existing.shelf, generate.skill_shelf(findings.account.outcomes[0])

@@ -36,7 +36,7 @@ _UNFINISHED_TEXT = "?"  # replaces the blob of a text that somebody still writes
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield the commit of appended rules, then the moves between rules and patterns."""
+    """Yield the change of appended rules, then the moves between rules and patterns."""
     if not is_due(run):
         return
     scan = _scan_inputs(run)
@@ -110,7 +110,7 @@ def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
 
 
 def _adopt_rules(run: Run) -> Generator[Change, None, str | None]:
-    """Yield the commit of the appended rules; return the blob of the text that remains.
+    """Yield the change of the appended rules; return the blob of the text that remains.
 
     Return None without appended text, or if the file was edited in other places too.
     """

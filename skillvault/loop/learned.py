@@ -274,7 +274,7 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
 
 
 def tier_changes(run: "Run", move: TierChange, old_tiers: Tiers, verb: str) -> Iterator[Change]:
-    """Yield the commit that writes both files after rules or patterns moved, if they changed.
+    """Yield the change that writes both files after rules or patterns moved, if they changed.
 
     `verb` is `promote`, `put back` or `look at`, for the subject of the commit.
     """
@@ -303,7 +303,7 @@ def tier_changes(run: "Run", move: TierChange, old_tiers: Tiers, verb: str) -> I
 
 
 def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
-    """Yield the commit that copies a person's edits of patterns into the skill."""
+    """Yield the change that copies a person's edits of patterns into the skill."""
     patterns = tiers.expertise.patterns
     if not patterns and LEARNED not in run.view.skills:
         return

@@ -152,7 +152,7 @@ def distilled_change(
     at: datetime,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds the skill of one session; its time to live starts at `at`."""
+    """Return the change that adds the skill of one session; its time to live starts at `at`."""
     (session,) = brief.sessions
     is_local = is_served(session)
     limit = policy.generate.max_tokens
@@ -195,7 +195,7 @@ def rewording_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit that rewords a skill of sessions; a person's edits stay.
+    """Return the change that rewords a skill of sessions; a person's edits stay.
 
     `shelf` is the folder of the skill.
     """
@@ -233,7 +233,7 @@ def _reason_words(session: Session) -> str:
 
 
 def repeat_change(session: Session, skill: str, at: datetime) -> Change:
-    """Return the commit that links a session to a skill that says the same."""
+    """Return the change that links a session to a skill that says the same."""
     reason = f"Session {make_inert(session.name, _MAX_NAME)} says the same."
     sources = [Ref("session", session.id)]
     change = reinforcement_change(STEP, Ref("skill", skill), sources, at=at, reason=reason)

@@ -239,7 +239,7 @@ def _skill_of(pattern: GeneralPattern, draft: Draft, name: str, policy: Policy) 
 def general_change(
     pattern: GeneralPattern, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Return the commit that adds a general skill."""
+    """Return the change that adds a general skill."""
     recurring, reason = pattern.recurring, _reason(pattern)
     name = general_name(recurring.gist, (fact.id for fact in recurring.facts), is_taken)
     skill = _skill_of(pattern, draft, name, policy)
@@ -255,7 +255,7 @@ def rewrite_change(
     shelf: str,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds facts or runs to a skill; a person's edits stay.
+    """Return the change that adds facts or runs to a skill; a person's edits stay.
 
     `shelf` is the folder of the skill. A skill in archive/ is restored.
     """

@@ -335,7 +335,7 @@ def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fa
 def skill_change(
     pattern: Pattern, draft: Draft, *, is_taken: Callable[[str], bool], now: datetime, rules: Rules
 ) -> Change:
-    """Return the commit that adds a pattern skill."""
+    """Return the change that adds a pattern skill."""
     lead = pattern.facts[0]
     is_served = pattern.is_independent and lead.trust == "local"
     subject = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
@@ -369,7 +369,7 @@ def growth_change(
     now: datetime,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds facts or runs to a skill, or moves it out of proposed/.
+    """Return the change that adds facts or runs to a skill, or moves it out of proposed/.
 
     `shelf` is the folder of the skill. A person's edits stay.
     """
@@ -408,7 +408,7 @@ def rewrite_parts(
 
 
 def leave_change(skill: Skill, shelf: str, reason: str = _NO_SUPPORT) -> Change:
-    """Return the commit that archives a skill."""
+    """Return the change that archives a skill."""
     return archive_change(STEP, skill, shelf, reason)
 
 
@@ -421,7 +421,7 @@ def linked_change(
     is_new: bool = False,
     **parts: Any,
 ) -> Change:
-    """Return a commit that makes or grows a skill, with a `derived` link from each fact.
+    """Return a change that makes or grows a skill, with a `derived` link from each fact.
 
     `parts` are further fields of the change.
     """

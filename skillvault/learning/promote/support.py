@@ -453,7 +453,7 @@ def support_state(
 
 
 def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
-    """Yield the commits that add facts; facts of one domain share a commit."""
+    """Yield the changes that add facts; facts of one domain share a change."""
     by_domain: dict[str, list[NewFact]] = defaultdict(list)
     for fact in facts:
         by_domain[fact.run.domain].append(fact)
@@ -463,7 +463,7 @@ def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
 
 
 def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
-    """Return the commit for some facts; source n belongs to fact n, as `Rejections` assumes."""
+    """Return the change for some facts; source n belongs to fact n, as `Rejections` assumes."""
     if len(facts) == 1:
         text = fact_text(facts[0].run.evaluation)
         reason = f"{facts[0].reason} Importance {facts[0].importance}.\n{text}"
@@ -502,7 +502,7 @@ def _records(new_fact: NewFact) -> tuple[Fact, Link]:
 
 
 def weighing_changes(links: Sequence[Link], retellings: Sequence[Retelling]) -> Iterator[Change]:
-    """Yield the commits that link runs to facts and rewrite facts."""
+    """Yield the changes that link runs to facts and rewrite facts."""
     ordered_links = sorted(links, key=lambda link: (link.target, link.source))
     for start in range(0, max(len(ordered_links), 1), _LINKS_PER_COMMIT):
         first_retellings = retellings if not start else ()

@@ -96,7 +96,7 @@ def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime
 
 
 def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Change | None:
-    """Return the commit in which newer values of one thing replace older values, or None.
+    """Return the change in which newer values of one thing replace older values, or None.
 
     An older value stays if it has more support. Only facts that runs made change. The result
     depends on the facts and their support alone, so the order of arrival makes no difference.
@@ -149,7 +149,7 @@ def _supersession(older_id: str, newer_id: str, at: datetime) -> Link:
 
 
 def addition_change(fact: Fact, succession: Succession, remarks: Sequence[str] = ()) -> Change:
-    """Return the commit by which a person adds a fact."""
+    """Return the change by which a person adds a fact."""
     sources = [link.source for link in succession.links]
     replacement_line = f"It replaces {join_items([ref.id for ref in sources])}." if sources else ""
     return Change(

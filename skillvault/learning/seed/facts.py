@@ -117,7 +117,7 @@ def _candidates(
 
 
 def promotion_change(promotion: Promotion) -> Change:
-    """Return the commit that makes a fact from an insight."""
+    """Return the change that makes a fact from an insight."""
     evaluation = promotion.evaluation
     source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
     fact = Fact(
@@ -145,7 +145,7 @@ def promotion_change(promotion: Promotion) -> Change:
 
 
 def repetition_change(repetition: Repetition, now: datetime) -> Change:
-    """Return the commit that links insights to the fact that they repeat."""
+    """Return the change that links insights to the fact that they repeat."""
     sources = [Ref("evaluation", evaluation.id) for evaluation in repetition.evaluations]
     reason = f"Confirmed {repetition_words(len(sources))}."
     return reinforcement_change(STEP, Ref("fact", repetition.fact), sources, at=now, reason=reason)

@@ -112,7 +112,7 @@ def outcome_skill_change(
     now: datetime,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds the skill of an outcome, with its link."""
+    """Return the change that adds the skill of an outcome, with its link."""
     (outcome,) = findings.account.outcomes
     # A title in another script has no slug.
     about = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
@@ -123,7 +123,7 @@ def outcome_skill_change(
 
 
 def repeats_change(skill: Skill, outcome_ids: Sequence[str], now: datetime) -> Change:
-    """Return the commit that links repeated failures to the skill of the first failure."""
+    """Return the change that links repeated failures to the skill of the first failure."""
     reason = f"The failure that it tells of happened {repetition_words(len(outcome_ids))}."
     sources = [Ref("evaluation", outcome_id) for outcome_id in outcome_ids]
     change = reinforcement_change(
@@ -237,7 +237,7 @@ def _some_names(names: Sequence[str], token_limit: int) -> str:
 def merge_change(
     merge: SkillMerge[Agreement], draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Return the commit that merges several skills into a new skill."""
+    """Return the change that merges several skills into a new skill."""
     text = evolved_text(merge, draft, policy, References())
     skill = Skill(
         name=numbered_name("evolved", f"{slug(merge.domain, limit=32)}-{draft.title}", is_taken),
@@ -257,7 +257,7 @@ def growth_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit that merges further skills into an evolved skill."""
+    """Return the change that merges further skills into an evolved skill."""
     text = evolved_text(merge, draft, policy, references)
     new_skill = evolved_skill(merge, replace(skill, body=text.body), draft, policy)
     path = f"skills/{skill.name}/SKILL.md"

@@ -144,7 +144,7 @@ def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
 def first_change(
     material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
-    """Return the commit that adds the strategy of a domain."""
+    """Return the change that adds the strategy of a domain."""
     actions = list(group_by_action(period.outcomes))[:_MAX_ACTIONS]
     skill = Skill(
         name=material.name,
@@ -169,7 +169,7 @@ def next_change(
     *,
     policy: Policy,
 ) -> Change:
-    """Return the commit that rewrites or restores a strategy.
+    """Return the change that rewrites or restores a strategy.
 
     The sections, the description and the end of the time to live that a person wrote stay.
     """
@@ -206,7 +206,7 @@ def _strategy_change(
     statement_changes: Sequence[str] = (),
     **changes: Any,
 ) -> Change:
-    """Return a commit with a `generated` link from each evaluation without a link."""
+    """Return a change with a `generated` link from each evaluation without a link."""
     target = Ref("skill", material.name)
     new_ids = [outcome.id for outcome in period.outcomes if outcome.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)

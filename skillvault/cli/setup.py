@@ -199,7 +199,7 @@ for _client in _CLIENTS:
 @click.option("--remove", "removes", is_flag=True, help="Remove the line that setup wrote.")
 @dry_option
 def completion(shell: str | None, removes: bool, dry: bool) -> None:
-    """Let the Tab key complete commands in your shell.
+    """Set up tab completion of commands in your shell.
 
     Adds one line to a file that each new shell reads, and prints the change as a diff. Without a
     SHELL, it is your login shell.
@@ -270,11 +270,11 @@ def _offer_sessions(
     vault: Vault, client: str, options: SetupOptions, *, imports: bool | None
 ) -> None:
     """Offer to read the sessions of the project, or of all projects."""
-    project, rules = options.project, vault.store.head().policy.hook
+    project, settings = options.project, vault.store.head().policy.hook
     words = [*_command_of(client, options), "--vault", str(options.vault), "--import"]
     words += ["--domain", options.domain] if options.domain else []
     words += ["--link"] * options.links
-    domain_in = partial(domain_of, patterns=rules.domains, default=options.domain)
+    domain_in = partial(domain_of, patterns=settings.domains, default=options.domain)
     groups = find_new_sessions(vault.store.head().outcomes, domain_in, project)
     scope = "in this project" if project else "in all of your projects"
     offer_sessions(vault, groups, scope, words, imports=imports)
@@ -301,19 +301,19 @@ def _complete(
 
 def _appoint_judge(vault: Vault, client: str, judge: str | None) -> None:
     """Write the judge to vault.yaml; a person in a terminal is asked, once."""
-    rules = vault.store.head().policy.judge
+    policy = vault.store.head().policy.judge
     settings = vault.store.head().files.read([layout.VAULT_FILE])[layout.VAULT_FILE]
     if judge is None:
         if b"\njudge:" in settings or not sys.stdin.isatty():
             return
-        limits = {"calls": rules.client_calls_per_day, "tokens": rules.client_tokens_per_day}
+        limits = {"calls": policy.client_calls_per_day, "tokens": policy.client_tokens_per_day}
         say(_CHOICE.format(client=client, **limits))
         judge = click.prompt("judge", type=click.Choice(_JUDGES), default="offline", err=True)
     values = {"provider": judge, **({"client": client} if judge == "client" else {})}
     edits = tuple(
         Edit(layout.VAULT_FILE, ("judge", key), value)
         for key, value in values.items()
-        if getattr(rules, key) != value or b"\njudge:" not in settings
+        if getattr(policy, key) != value or b"\njudge:" not in settings
     )
     if edits:
         change = Change(step="setup", subject=f"{judge} is the judge", edits=edits)

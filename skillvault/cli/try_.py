@@ -284,7 +284,7 @@ def _ask_place(root: Path) -> Path:
 
 
 def _play_example(vault: Vault) -> None:
-    """Tell in ten lines how a failure becomes a skill that the next prompt gets."""
+    """Record an example, and print in ten lines what the next prompt gets from it."""
     path = layout.resource("vault_template") / "examples" / "outcome.yaml"
     vault.record([(path.name, path.read_bytes())])
     vault.run()

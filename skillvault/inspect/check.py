@@ -73,8 +73,8 @@ def check_vault(
     notes += map(_note_missing_source, head.history.without_source(_DERIVING_STEPS))
     notes += [*checks.find_uncommitted(committed, view), *checks.describe_losses(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
-        rules = head.policy.shelf
-        if rules.hidden or rules.pinned or rules.seeds:  # else no layer needs to be read
+        settings = head.policy.shelf
+        if settings.hidden or settings.pinned or settings.seeds:  # else no layer needs to be read
             notes += folders.find_unknown_names(shelf.ready())
     return CheckReport(_in_order(problems), _in_order(notes))
 

@@ -325,12 +325,12 @@ def _driver(exam: Examination) -> Row:
 
 def _judge(exam: Examination) -> Row:
     try:
-        rules = exam.head().policy.judge
+        settings = exam.head().policy.judge
     except BadInputError:  # told by the policy's own check
         return Row("judge", "note", "not known: vault.yaml cannot be read")
-    if rules.provider in _BUILT_IN_JUDGES:
-        return Row("judge", "ok", f"{rules.provider}: {_BUILT_IN_JUDGES[rules.provider]}")
-    return _client_judge(rules) if rules.provider == "client" else _claude_judge(rules)
+    if settings.provider in _BUILT_IN_JUDGES:
+        return Row("judge", "ok", f"{settings.provider}: {_BUILT_IN_JUDGES[settings.provider]}")
+    return _client_judge(settings) if settings.provider == "client" else _claude_judge(settings)
 
 
 def _client_judge(rules: JudgePolicy) -> Row:

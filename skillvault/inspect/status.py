@@ -54,9 +54,10 @@ def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
 class JudgeStatus(Struct, frozen=True):
     """The judge, and its usage since midnight UTC.
 
-    `closed` says why the judge is not asked now, and until when. `aside` names the outcomes at
-    which it failed too often. `budget` is the limit of a client's calls and tokens in a day.
-    `accuracy` compares its verdicts with the results; None if there are too few.
+    `closed` says why the judge is not asked now, and until when. `aside` lists the outcomes about
+    which it is not asked any more, because it failed too often. `budget` is the limit of a client's
+    calls and tokens in a day. `accuracy` compares its verdicts with the results, or is None if
+    there are too few.
     """
 
     provider: str
@@ -185,8 +186,8 @@ def _is_lesson(commit: Commit) -> bool:
 
 
 def _judge(run: Run) -> JudgeStatus:
-    rules = run.policy.judge
-    judge = JudgeStatus(provider=rules.provider, accuracy=accuracy_of(run.judge, run.view))
+    settings = run.policy.judge
+    judge = JudgeStatus(provider=settings.provider, accuracy=accuracy_of(run.judge, run.view))
     if judge.provider not in ("claude", "client"):
         return judge
     ledger = run.store.ledger
@@ -196,14 +197,14 @@ def _judge(run: Run) -> JudgeStatus:
         return replace(judge, closed=str(error))
     return replace(
         judge,
-        model=judge_name(rules),
+        model=judge_name(settings),
         calls=usage.calls,
         tokens=usage.tokens,
         usd=round(usage.usd, 6),
         closed=closed_reason,
         aside=sorted(evaluate.abandoned_outcomes(run)),
-        budget=(rules.client_calls_per_day, rules.client_tokens_per_day)
-        if rules.provider == "client"
+        budget=(settings.client_calls_per_day, settings.client_tokens_per_day)
+        if settings.provider == "client"
         else None,
     )
 

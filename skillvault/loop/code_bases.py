@@ -129,10 +129,11 @@ def evidence_of(
     """
     evidence: dict[str, RuleEvidence] = {}
     for scope in dict.fromkeys(scopes.values()):
-        rules = {rule: search_terms(rule) for rule, patterns in scopes.items() if patterns == scope}
-        all_terms = (term for terms in rules.values() for term in terms.all)
+        rules = [rule for rule, patterns in scopes.items() if patterns == scope]
+        terms_by_rule = {rule: search_terms(rule) for rule in rules}
+        all_terms = (term for terms in terms_by_rule.values() for term in terms.all)
         occurrences = code_base.search_code(bases, all_terms, scope)
-        for rule, terms in rules.items():
+        for rule, terms in terms_by_rule.items():
             support = rule_evidence(terms, occurrences.files, occurrences.searched, policy)
             evidence[rule_key(rule)] = RuleEvidence(rule, terms, support)
     return evidence

@@ -27,22 +27,22 @@ def judge_decision(
 ) -> advise.Advice:
     """Judge the decision in a file (name, bytes); a refusal is written to the inbox."""
     raw = redact_value(codec.parse_incoming(*file))
-    proposal, rules = advise.parse_proposal(raw, now), store.head().policy.judge
+    proposal, settings = advise.parse_proposal(raw, now), store.head().policy.judge
     head = store.head()
     outcome = Receipts(head, Inbox(store.root), now).resolve_applied(proposal.outcome)
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
-    if advise.is_skipped(proposal, rules):
+    if advise.is_skipped(proposal, settings):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
-    judge = policy_judge(store, rules.inline_seconds)
+    judge = policy_judge(store, settings.inline_seconds)
     skills, record = _recommended_skills(shelf, proposal), accuracy_of(judge, store.head())
     if record and record.is_chance:
         return advise.chance_advice(skills)
-    thorough = advise.has_high_stakes(proposal, rules)
+    thorough = advise.has_high_stakes(proposal, settings)
     try:
         opinion, judge_name = judge.advise(proposal.outcome, skills, thorough=thorough)
     except (UnavailableError, NoAnswerError) as error:
         return advise.unjudged_advice(str(error))
-    advice = advise.advice(proposal, opinion, judge_name, rules)
+    advice = advise.advice(proposal, opinion, judge_name, settings)
     if not advice.proceed:
         text = json.dumps(advise.held_back_outcome(raw, advice, now), ensure_ascii=False)
         list(Inbox(store.root).drop([(f"held-{proposal.outcome.id}.json", text.encode())]))

@@ -38,28 +38,28 @@ class Folders:
         self.reload()
 
     def reload(self) -> None:
-        """List the folders again at the next question."""
+        """List the folders again when the index is next updated."""
         self._last_update = None
 
     def follow(self, head: Staging) -> None:
         """Update the index from the folders, and mark the skills that are served."""
-        rules = head.policy.shelf
-        readable = self._readable_folders(rules)
-        if self._last_update == (rules, readable, head.layers.state):
+        settings = head.policy.shelf
+        readable = self._readable_folders(settings)
+        if self._last_update == (settings, readable, head.layers.state):
             return
-        self._places, self._missing = self._list_folders(rules, readable)
+        self._places, self._missing = self._list_folders(settings, readable)
         old_listings = head.layers.listings()
         listings = {
             folder: list_folder(Path(folder), old_listings.get(folder, EMPTY))
             for _, folder in self._places
         }
         has_changed = head.layers.keep_files(self._places, listings)
-        arrangement = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
-        digest = hashlib.sha256(arrangement).hexdigest()
+        arrangement = repr((self._places, sorted(settings.hidden)))
+        digest = hashlib.sha256(arrangement.encode("utf-8", "surrogateescape")).hexdigest()
         if has_changed or not (head.layers.state or "").startswith(digest):
             winners = shelf.winners(self.layers(head))
-            head.layers.update(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
-        self._last_update = rules, readable, head.layers.state
+            head.layers.update(winners, settings.hidden, f"{digest} {secrets.token_hex(8)}")
+        self._last_update = settings, readable, head.layers.state
 
     def layers(self, head: Topics) -> list[list[ShelfSkill]]:
         """Return the skills of each layer in order, even skills that are not served."""
@@ -101,14 +101,14 @@ def find_unknown_names(head: Topics) -> Iterator[Problem]:
 
     `head` must be up to date with the other layers.
     """
-    rules = head.policy.shelf
+    settings = head.policy.shelf
     known_names = set(head.layers.names())
-    for key, names in (("hidden", rules.hidden), ("pinned", rules.pinned)):
+    for key, names in (("hidden", settings.hidden), ("pinned", settings.pinned)):
         for name in names:
             if name not in known_names:
                 message = f"{name}: no package and no folder has a skill of this name; remove it"
                 yield _policy_problem(key, "unknown-skill", message)
-    for domain in rules.seeds:
+    for domain in settings.seeds:
         similar_name = background.unknown_domain(head, domain)
         if similar_name is not None:
             hint = f"did you mean {similar_name}?"

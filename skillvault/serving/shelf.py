@@ -266,11 +266,11 @@ class Shelf:
         return replace(selection, unknown_context=unknown_keys)
 
     def live(self, domain: str | None = None) -> Sequence[Candidate]:
-        """Return the skills of a domain and without one that may be served, or all; best first.
+        """Return the skills that may be served, the best first.
 
-        A skill of the package counts only if a person or the policy asks for it. The answer is
-        cached while nothing changes, because ranking 10,000 skills takes 30 ms, and hooks need
-        them.
+        With a domain, only its skills and those without a domain. A skill of the package counts
+        only if a person or the policy asks for it. The answer is cached while nothing changes,
+        because ranking 10,000 skills takes 30 ms, and hooks need them.
         """
         head = self.ready()
         cache = self._cache = self._cache.at(head)

@@ -77,20 +77,20 @@ def _update_folder(root: Path, name: str, export: Export, drafts: Path | None) -
     old_list = _read_list(root)
     files = list(_compare(root, export, _collect_digests(old_list, name)))
     edited_units = {file.unit for file in files if file.problem}
-    free_files = [file for file in files if file.unit not in edited_units]
+    unedited_files = [file for file in files if file.unit not in edited_units]
     old_digests = {**old_list.unfinished.get(name, {}), **old_list.exports.get(name, {})}
     digests = {unit: paths for unit, paths in old_digests.items() if unit in edited_units}
-    for file in free_files:
+    for file in unedited_files:
         part = None if file.output is None else export.owned_part.read(file.path, file.output)
         if part is not None:
             digests.setdefault(file.unit, {})[file.path] = _digest(part)
-    changes = [file for file in free_files if not _is_current(file.content, file.output)]
+    changes = [file for file in unedited_files if not _is_current(file.content, file.output)]
     if drafts:
         _write_changes(root, changes, drafts, _next_lists(old_list, name, digests))
     return FolderReport(
         written=[file.label for file in changes if file.output is not None],
         removed=[file.label for file in changes if file.output is None],
-        unchanged=len(free_files) - len(changes),
+        unchanged=len(unedited_files) - len(changes),
         left=[file.problem for file in files if file.problem],
     )
 

@@ -335,7 +335,7 @@ def _write_circuit(database: sqlite3.Connection, circuit: Circuit) -> None:
 
 
 def _check_caps(
-    database: sqlite3.Connection, price: tuple[float, int], day: str, rules: JudgePolicy
+    database: sqlite3.Connection, price: tuple[float, int], day: str, policy: JudgePolicy
 ) -> None:
     """Raise UnavailableError if a call of at most `price` would exceed a cap of the day.
 
@@ -344,12 +344,12 @@ def _check_caps(
     usd, new_tokens = price
     sql = "select count(*), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) from call"
     calls, cost, tokens = database.execute(f"{sql} where day = ?", (day,)).fetchone()
-    key = "client_calls_per_day" if rules.provider == "client" else "calls_per_day"
-    most_calls: int = getattr(rules, key)
-    most_tokens, most_usd = rules.client_tokens_per_day, rules.usd_per_day
+    key = "client_calls_per_day" if policy.provider == "client" else "calls_per_day"
+    most_calls: int = getattr(policy, key)
+    most_tokens, most_usd = policy.client_tokens_per_day, policy.usd_per_day
     if calls >= most_calls:
         reason = f"the day's {most_calls} calls are sent (judge.{key})"
-    elif rules.provider == "client" and tokens + new_tokens > most_tokens:
+    elif policy.provider == "client" and tokens + new_tokens > most_tokens:
         reason = f"the day's {most_tokens} tokens (judge.client_tokens_per_day) leave no room for"
         reason = f"{reason} a call of {new_tokens}"
     elif cost + usd > most_usd:

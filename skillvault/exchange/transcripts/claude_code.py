@@ -37,7 +37,7 @@ _REFUSALS = WORDS.beginnings("refusal")
 
 
 class ClaudeCodeLines:
-    """The lines of one transcript in order. Each is read once, by its id."""
+    """Converts the lines of one transcript to events, each line once, by its id."""
 
     words = WORDS
 

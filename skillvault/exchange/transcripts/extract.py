@@ -192,8 +192,8 @@ def tail_of(text: str) -> str:
 def edited_files(call: ToolCall) -> list[str]:
     """Return the files of an edit or a patch."""
     patch_files = _PATCH_FILE.findall(command_of(call.arguments))
-    names = (call.arguments.get(key) for key in ("file_path", "notebook_path", "path"))
-    return patch_files or [name for name in names if isinstance(name, str) and name][:1]
+    paths = (call.arguments.get(key) for key in ("file_path", "notebook_path", "path"))
+    return patch_files or [path for path in paths if isinstance(path, str) and path][:1]
 
 
 def command_of(arguments: Mapping[str, Any]) -> str:

@@ -121,7 +121,7 @@ class _Call(Struct, frozen=True):
 
 
 class PromptTally:
-    """A tally that adds the events of a transcript to the records of their prompts."""
+    """Collects the events of a transcript by prompt, and yields each prompt when it ends."""
 
     def __init__(self, patterns: Sequence[str], redact: Callable[[str], str]) -> None:
         self._patterns = [re.compile(pattern) for pattern in patterns]

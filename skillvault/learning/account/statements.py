@@ -420,9 +420,9 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
         tools[len(successes.intersection(ids)), len(failures.intersection(ids))].append(name)
     min_successes = max(_MIN_TOOL_SUCCESSES, _MIN_TOOL_SHARE * len(successes))
     lifts = {
-        (hits, misses): hits / len(successes) - misses / len(failures)
-        for hits, misses in tools
-        if hits >= min_successes
+        (wins, losses): wins / len(successes) - losses / len(failures)
+        for wins, losses in tools
+        if wins >= min_successes
     }
     best = max(lifts, key=lambda counts: lifts[counts], default=None)
     if best is None or lifts[best] < _MIN_TOOL_LIFT:

@@ -178,7 +178,7 @@ class _Number(NamedTuple):
     recorded: Bools
 
     def bounds(self, divisions: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
-        """Return the bounds by position: between all values if they are few, else quantiles."""
+        """Map places in the sorted values to bounds: between all if few, or else quantiles."""
         values = sorted(self.values[self.recorded].tolist())
         steps = sorted(set(values))
         if len(steps) <= value_limit:

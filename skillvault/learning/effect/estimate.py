@@ -75,9 +75,11 @@ def add_up(
     `totals` maps each group to (count, successes) of all closed decisions. `version_starts` maps
     each skill to the times at which its text changed, in microseconds since 1970.
     """
-    by_entry = _by_entry(observations, version_starts)
-    use_counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
-    versions = {skill: len(version_starts.get(skill, ())) for _, (skill, _) in by_entry}
+    entry_observations = _by_entry(observations, version_starts)
+    use_counts = Counter(
+        c for (_, c), observation in entry_observations.items() if observation.applied
+    )
+    versions = {skill: len(version_starts.get(skill, ())) for _, (skill, _) in entry_observations}
     skills = sorted(versions, key=lambda name: (-use_counts.get((name, versions[name]), 0), name))[
         :_MAX_SKILLS
     ]
@@ -86,7 +88,7 @@ def add_up(
         (name, version) for name in sorted(skills) for version in range(versions[name] + 1)
     )
     groups = sorted(totals)
-    entries = _entries(by_entry, columns, groups)
+    entries = _entries(entry_observations, columns, groups)
     sums = _sum_entries(entries, columns, [totals[name] for name in groups])
     return _add_error_sums(sums, entries, policy) if len(entries.decisions) else sums
 
@@ -109,14 +111,16 @@ def _by_entry(
     observations: Iterable[Observation], version_starts: Mapping[str, Sequence[int]]
 ) -> dict[tuple[str, Column], Observation]:
     """Map (decision, column) to the observation with the most information."""
-    by_entry: dict[tuple[str, Column], Observation] = {}
+    entry_observations: dict[tuple[str, Column], Observation] = {}
     for observation in observations:
         starts = version_starts.get(observation.skill)
         version = bisect_right(starts, observation.made) if starts else 0
         key = observation.decision, (observation.skill, version)
-        if key not in by_entry or _information(observation) > _information(by_entry[key]):
-            by_entry[key] = observation
-    return by_entry
+        if key not in entry_observations or _information(observation) > _information(
+            entry_observations[key]
+        ):
+            entry_observations[key] = observation
+    return entry_observations
 
 
 def _information(observation: Observation) -> tuple[float, float]:
@@ -125,18 +129,18 @@ def _information(observation: Observation) -> tuple[float, float]:
 
 
 def _entries(
-    by_entry: Mapping[tuple[str, Column], Observation],
+    entry_observations: Mapping[tuple[str, Column], Observation],
     columns: Sequence[Column],
     groups: Sequence[str],
 ) -> _Entries:
     column_index = {column: i for i, column in enumerate(columns)}
     group_index = {name: i for i, name in enumerate(groups)}
-    samples = {decision: observation for (decision, _), observation in by_entry.items()}
+    samples = {decision: observation for (decision, _), observation in entry_observations.items()}
     decision_ids = sorted(samples, key=lambda decision: (samples[decision].made, decision))
     decision_index = {decision: i for i, decision in enumerate(decision_ids)}
     rows = [
         (decision_index[decision], column_index[column], observation)
-        for (decision, column), observation in by_entry.items()
+        for (decision, column), observation in entry_observations.items()
         if column in column_index
     ]
     decisions = np.array([decision for decision, _, _ in rows], np.intp)

@@ -215,12 +215,14 @@ def _unsupported_skills(
 
 def pools(material: PromotionMaterial) -> dict[str, Pool]:
     """Map each uncontested current fact to the pool of facts with which it is compared."""
-    endings: Mapping[str, Status] = {}
+    statuses: Mapping[str, Status] = {}
     current_facts = [fact for fact in material.current_facts if fact.id not in material.contested]
     if material.rules.weighs:
-        endings = material.counts.endings([fact.id for fact in current_facts])
+        statuses = material.counts.endings([fact.id for fact in current_facts])
     kinds: Mapping[bool, SkillKind] = {True: "warning", False: "pattern"}
-    return {f.id: (f.domain, f.trust, kinds[endings.get(f.id) == "failure"]) for f in current_facts}
+    return {
+        f.id: (f.domain, f.trust, kinds[statuses.get(f.id) == "failure"]) for f in current_facts
+    }
 
 
 def _find_recurring(
@@ -390,10 +392,10 @@ def growth_change(
 def rewrite_parts(
     skill: Skill, new_skill: Skill, versions: sections.WrittenTexts, *, shelf: str, policy: Policy
 ) -> dict[str, Any]:
-    """Return the edits, the text and the move of a change that turns a skill into a new version.
+    """Return the fields of the change that turns a skill into a new version, by name.
 
-    `shelf` is the folder of the skill. A skill in archive/ or with a new status moves. A person's
-    edits stay.
+    `shelf` is the folder of the skill. The change moves a skill that is in archive/ or has a new
+    status. It leaves a person's edits as they are.
     """
     path, has_new_status = f"{shelf}/{skill.name}/SKILL.md", new_skill.status != skill.status
     edits = [Edit(path, ("metadata", "status"), new_skill.status)] if has_new_status else []

@@ -290,11 +290,11 @@ def _take_fitting(texts: Sequence[str], max_tokens: float) -> str:
     return text
 
 
-def _shorten_description(description: str, size: int) -> str:
+def _shorten_description(description: str, limit: int) -> str:
     """Shorten a description to a line; leave out a generated subject, which the name has."""
     text = flatten(description)
     subject, _, details = text.partition(". ")
-    return shorten(details if details and subject.startswith(_GENERATED_OPENING) else text, size)
+    return shorten(details if details and subject.startswith(_GENERATED_OPENING) else text, limit)
 
 
 def _line_tokens(slot: Slot, description: str) -> int:

@@ -615,8 +615,8 @@ def _withhold(candidate: Candidate, reason: Reason, detail: str) -> WithheldSkil
 def _is_held_out(candidate: Candidate, request: _Request) -> bool:
     """Return True if this decision is not shown a skill, to measure the effect of the skill.
 
-    The id of the decision and the name draw. The better the effect of a skill is known, the more
-    seldom it is held out.
+    A hash of the decision's id and the skill's name decides. The better the effect of a skill is
+    known, the more seldom it is held out.
     """
     query, rules = request.query, request.rules
     if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:

@@ -32,9 +32,10 @@ _NO_TURN_REASON = "the service does not answer those who asked before"
 
 
 class Caller:
-    """A sender of single requests, within the limits of a policy.
+    """Sends requests one by one, within the limits of a policy.
 
-    With `unasked`, it sends nothing and collects requests without a stored reply there for a batch.
+    With `unasked`, it sends nothing. It adds the requests without a stored reply to `unasked`, from
+    which a batch is made.
     `now` is a monotonic clock in seconds.
     """
 

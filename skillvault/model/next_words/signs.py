@@ -109,17 +109,17 @@ def score_correction(prompt: TypedPrompt) -> float:
 
 
 def score_rule(statement: CandidateRule) -> float:
-    """Return how much speaks for a statement that holds for the repository from now on."""
+    """Return how likely a statement is a rule that holds for the repository from now on."""
     return _weigh(statement, "rule", _STATEMENT_PLACES, _STATEMENT_SIGNS)
 
 
 def read_prompt_sign(prompt: TypedPrompt, sign: str) -> float:
-    """Return how much of a sign a prompt has, mostly 0 or 1."""
+    """Return how strongly a prompt shows a sign, mostly 0 or 1."""
     return _read(prompt, sign, _PROMPT_PLACES, _PROMPT_SIGNS)
 
 
 def read_statement_sign(statement: CandidateRule, sign: str) -> float:
-    """Return how much of a sign a statement has, mostly 0 or 1."""
+    """Return how strongly a statement shows a sign, mostly 0 or 1."""
     return _read(statement, sign, _STATEMENT_PLACES, _STATEMENT_SIGNS)
 
 

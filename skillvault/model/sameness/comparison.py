@@ -203,14 +203,14 @@ class FormIndex:
         """Return the numbers of the forms that share enough words, numbers and names."""
         min_weight = SAME_LIKENESS * _total_weight(form)
         shared: dict[int, int] = defaultdict(int)
-        for key, amount in _key_weights(form):
+        for key, key_weight in _key_weights(form):
             for number in self._holders.get(key, ()):
-                shared[number] += amount
-        matches = ((number, amount) for number, amount in shared.items() if amount >= min_weight)
+                shared[number] += key_weight
+        matches = ((number, total) for number, total in shared.items() if total >= min_weight)
         return sorted(
             number
-            for number, amount in matches
-            if amount >= SAME_LIKENESS * _total_weight(self._forms[number])
+            for number, total in matches
+            if total >= SAME_LIKENESS * _total_weight(self._forms[number])
         )
 
 

@@ -83,7 +83,7 @@ def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) 
 
 
 def _capitalized_stems(text: str) -> frozenset[str]:
-    """Return the stems of words with a capital within a sentence. A title has no such words."""
+    """Return the stems of capitalized words within a sentence; none if the text is a title."""
     initials = _INITIAL.findall(text)
     if sum(initial.isupper() for initial in initials) > _MIN_TITLE_SHARE * len(initials):
         return frozenset()

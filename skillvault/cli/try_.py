@@ -65,7 +65,7 @@ def try_(folder: Path | None, yes: bool) -> None:
         if not (yes or folder is not None):
             groups = _ask_scope(groups, project_groups, project)
             if not groups:
-                echo("Nothing was read.")
+                echo("Nothing was learned, and nothing was written.")
                 return
     with temporary_folder() as place:
         root = place / "vault"

@@ -3,7 +3,7 @@
 This module reads the records; the sentences are in `learning/why_not.py`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 from skillvault.inspect import lookup
 from skillvault.learning import why_not as sentences
@@ -55,8 +55,12 @@ def _find_stated_rule(run: Run, text: str) -> tuple[str, StepAnswer] | None:
     }
     for fact in run.view.facts.approved_corrections():
         rules[fact.id] = fact.text, sentences.APPROVED_RULE
-    for rule_id, rule_text, answer in _rejected_rules(run):
-        rules.setdefault(rule_id, (rule_text, answer))
+    return _choose_rule(text, rules) or _choose_rule(text, _rejected_rules(run))
+
+
+def _choose_rule(
+    text: str, rules: Mapping[str, tuple[str, StepAnswer]]
+) -> tuple[str, StepAnswer] | None:
     key = rule_key(text)
     matches = [name for name, (words, _) in rules.items() if text == name or key == rule_key(words)]
     if not matches and len(key) >= _MIN_LENGTH:
@@ -71,17 +75,20 @@ def _find_stated_rule(run: Run, text: str) -> tuple[str, StepAnswer] | None:
     return next(((name, rules[name][1]) for name in matches), None)
 
 
-def _rejected_rules(run: Run) -> Iterator[tuple[str, str, StepAnswer]]:
-    """Yield (id, text, answer) of each stated rule that a person rejected, the latest first."""
-    git = run.store.git
+def _rejected_rules(run: Run) -> dict[str, tuple[str, StepAnswer]]:
+    """Map the ids of the rules that a person rejected to their text and the last rejection."""
+    git, rules = run.store.git, dict[str, tuple[str, StepAnswer]]()
     for commit in run.view.history.commits_of_step(REJECT):
+        if not any(target.startswith("correction:") for target in commit.targets):
+            continue
         for path in git.history.diff_trees(f"{commit.sha}^", commit.sha):
             ref = layout.ref_of(path)
             if ref is not None and ref.kind == "correction":
                 name = f"{commit.sha}^:{path}"
                 rule = parse_record(path, git.objects.read_files([name])[name])
                 text = rule.text if isinstance(rule, Correction) else ""
-                yield ref.id, text, sentences.rejected_rule_answer(commit)
+                rules.setdefault(ref.id, (text, sentences.rejected_rule_answer(commit)))
+    return rules
 
 
 def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:

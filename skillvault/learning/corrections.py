@@ -112,7 +112,8 @@ def proposals_of(
     for correction in corrections:
         if correction is not stored[rule_digest(correction.id)]:
             yield _removal(correction)  # another clone stored it in words of another order
-        elif correction.session.startswith(DOCUMENT):
+            continue
+        if correction.session.startswith(DOCUMENT):
             continue
         key = key_of(correction.text)
         if correction.state == "proposed" and key in lost:

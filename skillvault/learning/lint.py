@@ -12,10 +12,12 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from skillvault.learning.recommend.render import frame_tags
+from skillvault.model.lazy import regex
 from skillvault.model.text.hidden_characters import escape_hidden, hidden_characters
 from skillvault.model.text.tables import read_patterns
 from skillvault.model.text.text import shorten
 
+_LINK_PLACE = regex(r"\]\(<?https?://|<https?://|^\s*(?:[-*+]|\d+[.)])\s")
 _LINK = "url"  # the code of links to read; one that a line asks for is a `fetch`
 KEEPS_OUT = "secret"  # the code of findings for which a skill of a public source is refused
 NO_PROOF = "a clean lint proves no safety"
@@ -146,12 +148,16 @@ def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
 
 
 def _urls(path: str, text: str) -> Iterator[Finding]:
-    """Yield the first use of each host: as a link, and as an address that a line asks for."""
+    """Yield the first use of each host: as a link to read, and as an address in an instruction.
+
+    A link stands in brackets or in a list, in a line that asks for nothing.
+    """
     hosts: dict[tuple[str, str], int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         for url in _matches(_CUE["url"], line):
             is_asked = _CUE["the network"].search(line) or _CUE["requests"].search(line)
-            hosts.setdefault((_host_of(url), "fetch" if is_asked else _LINK), number)
+            is_link = _LINK_PLACE.search(line) and not is_asked
+            hosts.setdefault((_host_of(url), _LINK if is_link else "fetch"), number)
     yield from (Finding(path, number, code, host) for (host, code), number in hosts.items())
 
 

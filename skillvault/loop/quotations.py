@@ -48,12 +48,20 @@ class Quotations:
         )
 
     def _find_repair(self, failure: Outcome) -> Outcome | None:
-        """Return the next outcome of a session if it repaired what a person said was broken."""
+        """Return the next outcome of a session if it repaired what a person said was broken.
+
+        Outcomes that a person or a stronger observer overruled do not count.
+        """
         session = failure.source.session
         if failure.result.status != "failure" or not session or not words_of(failure):
             return None
         outcomes = self._view.outcomes.by_session(session, failure.trust)
-        later_outcomes = (outcome for outcome in outcomes if outcome.order > failure.order)
+        overruled_ids = self._view.outcomes.overruled_ids([outcome.id for outcome in outcomes])
+        later_outcomes = (
+            outcome
+            for outcome in outcomes
+            if outcome.order > failure.order and outcome.id not in overruled_ids
+        )
         repair = next(later_outcomes, None)
         if repair is None or not is_repair(failure, repair):
             return None

@@ -44,6 +44,7 @@ _DECISIONS = frozenset({
 })  # fmt: skip
 # The step that undoes a step, if it is not REVERT: later runs look for rejections in the history.
 _OPPOSITES = {REJECT: FORGET, UNDO: FORGET, FORGET: REJECT}
+_RETRACTIONS = "retractions/"
 _RECOMPUTED = frozenset({RETRACT, UNDO})  # commits with the consequences of the decision
 _RETRACT_HINT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
 _OUTCOME_HINT = f"it follows from the outcomes; {_RETRACT_HINT}"
@@ -139,7 +140,7 @@ def _reverse_decision(
     run: Run, commit: str, parts: Sequence[Commit], *, step: str, reason: str
 ) -> Change:
     """Return the change that restores the files of a decision, with their later changes."""
-    files = _reversed_files(run, commit)
+    files = _reversed_files(run, commit, step)
     if not files:
         raise UsageError(f"{commit[:10]}: is undone already; no file has what it changed")
     skills = [ref for ref in _skills_and_facts(parts, {step}) if ref.kind == "skill"]
@@ -158,14 +159,15 @@ def _reverse_decision(
     )
 
 
-def _reversed_files(run: Run, commit: str) -> dict[str, bytes | None]:
+def _reversed_files(run: Run, commit: str, step: str) -> dict[str, bytes | None]:
     """Return the files of HEAD that a commit changed, each as if the commit had not changed it.
 
+    Of a retraction, only its own file: the steps learn again what followed from the outcome.
     UsageError if a later commit changed the same lines.
     """
     git, head = run.store.git, run.view.commit or ""
     changes = git.history.diff_trees(f"{commit}^", commit)
-    paths = sorted(changes)
+    paths = sorted(path for path in changes if step != RETRACT or path.startswith(_RETRACTIONS))
     old_entries, entries = (
         git.objects.entries(git.objects.root(revision), paths)
         for revision in (git.history.commit_named(f"{commit}^") or "", head)

@@ -277,7 +277,7 @@ def test_nothing_stays_after_a_no(home: Path, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "try", columns=100)
     terminal.wait(lambda text: "Read them?" in text)
     terminal.press("n\n")
-    terminal.wait(lambda text: "Nothing was read." in text)
+    terminal.wait(lambda text: "nothing was written" in text)
     assert terminal.end() == 0
     assert tree(home) == before
 

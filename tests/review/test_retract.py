@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault, retract
+from skillvault.api import Vault, retract, undo
 from skillvault.learning.promote.facts import is_contested
 from skillvault.model.errors import UncommittedEditError, UsageError
 from tests.conftest import NOW, Person, unguarded
@@ -72,6 +72,23 @@ def test_a_commit_during_a_retraction_counts(
     retract(other, ids[0], "a wrong label", now=LATER)
     other.run(now=LATER)
     assert len(vault.store.head().outcomes) == 4
+    assert served(vault) == served(other)
+    assert vault.check().problems == []
+    assert not vault.run(now=LATER).done
+
+
+def test_an_outcome_whose_retraction_is_undone_counts_with_later_ones(
+    vault: Vault, other: Vault
+) -> None:
+    for each in (vault, other):
+        recorded(each, raw(0), raw(1), raw(2))
+        each.run(now=NOW)
+    commit = retract(vault, min(vault.store.head().outcomes), "wrong", now=NOW).done[0].commit
+    for each in (vault, other):
+        recorded(each, raw(3), raw(4))
+        each.run(now=LATER)
+    undo(vault, commit or "", "a mistake", now=LATER)
+    vault.run(now=LATER)
     assert served(vault) == served(other)
     assert vault.check().problems == []
     assert not vault.run(now=LATER).done

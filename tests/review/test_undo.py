@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault, retract, undo
+from skillvault.api import Vault, undo
 from skillvault.model.errors import PausedError, UncommittedEditError, UsageError
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -180,7 +180,6 @@ DECISIONS: dict[str, Callable[[Vault], object]] = {
     "reject a rule": lambda v: v.memory.reject(v.memory.waiting()[0].id, "no", now=NOW),
     "learn": lambda v: v.curate.installer.learn(str(document(v)), now=NOW),
     "install": lambda v: v.curate.installer.seeds(now=NOW),
-    "retract": lambda v: retract(v, min(v.store.head().outcomes), "wrong", now=NOW),
     "undo": lambda v: undo(v, served_name(v), "no", now=NOW),
 }
 

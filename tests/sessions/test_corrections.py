@@ -166,6 +166,22 @@ def test_a_guide_says_what_repaired_a_failure_that_a_person_saw(client: Client) 
     assert client.vault.check().problems == []
 
 
+def test_a_repair_that_the_person_refused_is_none(client: Client) -> None:
+    client.ask("optimize the import of prices")
+    client.edit()
+    client.stop("I write all prices in one bulk update now.")
+    client.ask("customers see old prices now", "p-2")
+    client.edit()
+    client.test(passes=True)
+    client.stop("I clear the cache of each price after the update.", "p-2")
+    client.ask("no, customers still see old prices", "p-3")
+    client.end()
+    client.vault.run(now=client.at)
+    assert "old prices now" in guides(client.vault)
+    assert "later worked" not in guides(client.vault)
+    assert client.vault.check().problems == []
+
+
 @pytest.mark.parametrize("words", ["always run black", "always fetch https://example.org/pypi"])
 def test_a_guide_does_not_quote_a_rejected_rule(client: Client, words: str) -> None:
     corrected(client, f"no, that is wrong: {words}")

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import OutgoingSkill
+from skillvault.model.lazy import regex
 from skillvault.model.records import SKILL_KINDS, Problem, Skill
 from skillvault.model.text import front_matter, markdown, strict_yaml
 from skillvault.model.text.front_matter import SKILL_KEYS
@@ -43,6 +44,8 @@ _VAULT_KEYS = {
 _TOOLS_KEY = "allowed-tools"
 _WORD_LIST_KEYS = ("tags", "roles", "stages")
 _DELIMITER = "---"  # simple readers take it for the end of the front matter
+# The delimiter at the beginning, or of front matter that blank lines or comments precede.
+_LATE_DELIMITER = regex(r"---|(?:\s|<!--(?s:.*?)-->)*---[ \t]*\n[\w-]+:")
 _ESCAPED_DELIMITER = "\\u002d" * len(_DELIMITER)
 
 
@@ -87,7 +90,7 @@ def complete(text: str, folder: str) -> str:
 
     Claude Code, too, reads a file without front matter by its `folder` and first paragraph.
     """
-    if not front_matter.has_front_matter(text) and not text.startswith(_DELIMITER):
+    if not front_matter.has_front_matter(text) and not _LATE_DELIMITER.match(text):
         meta = {"name": folder, **_describe(text)}
         return f"---\n{strict_yaml.dump(meta)}---\n\n{text}" if len(meta) > 1 else text
     text = front_matter.mend(text)

@@ -85,9 +85,12 @@ def outline(body: str) -> tuple[tuple[str, str], ...]:
 
 
 def first_paragraph(body: str) -> str:
-    """Return the first prose below the headings, with white space folded; "" if there is none."""
+    """Return the first prose below the headings, with white space folded; "" if there is none.
+
+    HTML is no prose.
+    """
     texts = (_fold(text) for _, text, is_code in _paragraphs(body) if not is_code)
-    return next((text for text in texts if re.search(r"\w", text)), "")
+    return next((t for t in texts if re.search(r"\w", t) and not t.startswith("<")), "")
 
 
 def statements(body: str) -> list[str]:

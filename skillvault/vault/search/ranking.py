@@ -355,7 +355,7 @@ def find(
     with closing(Stems()) as stems:
         words = [*_words(query)[:_MAX_WORDS], *english.translate(query[:_MAX_CHARACTERS])]
         asked_terms, forms = _query_terms(stems, words)
-        scripts = dict.fromkeys(find_scripts(query), _SCRIPT_WEIGHT)
+        scripts = dict.fromkeys(_weights(stems, find_scripts(query)), _SCRIPT_WEIGHT)
         terms = index.weigh({**forms, **asked_terms, **scripts})
         hit_limit = max(limit, _MAX_COMPARED) if by_meaning else limit
         best_hits = index.best(index.scores(terms), hit_limit)

@@ -95,6 +95,8 @@ def test_what_the_specification_has_no_key_for_has_its_home_in_the_metadata() ->
     [
         ({"README.md": b"x"}, "no-skill"),
         ({"SKILL.md": b"# No front matter\n"}, "no-front-matter"),
+        ({"SKILL.md": b"\n<!-- (c) X -->\n---\nname: a\n---\n\nDo it.\n"}, "no-front-matter"),
+        ({"SKILL.md": b"<html><body>404 not found</body></html>\n"}, "no-front-matter"),
         ({"SKILL.md": b"---\nname: a\n"}, "truncated"),
         ({"SKILL.md": b"---\nname: a\n---\n\n# No paragraph\n"}, "missing-key"),
         ({"SKILL.md": skill_file("name: a\ndescription: [b]\n")}, "missing-key"),

@@ -273,13 +273,22 @@ def test_particles_of_unspaced_texts_find_nothing(database: sqlite3.Connection) 
     assert names(database, "これをしたい 怎么可以") == []
 
 
+@pytest.mark.parametrize(
+    ("description", "query", "other_text"),
+    [
+        ("旅行安排", "計劃一下", "旧事"),
+        ("поездка", "маршрут", "прошлое"),
+        ("رحلة", "طريق", "قديم"),
+    ],
+)
 def test_of_equal_skills_the_skill_described_in_the_script_of_the_query_is_first(
-    database: sqlite3.Connection,
+    database: sqlite3.Connection, description: str, query: str, other_text: str
 ) -> None:
-    add_documents(database, [skill("a", "Plan a trip."), skill("b", "Plan a trip, 旅行安排.")])
+    described = f"Plan a trip, {description}."
+    add_documents(database, [skill("a", "Plan a trip."), skill("b", described)])
     assert names(database, "plan a trip") == ["a", "b"]
-    assert names(database, "計劃一下") == ["b", "a"]
-    assert shares(database, "旧事")["b"] == 0
+    assert names(database, f"plan trip {query}")[0] == "b"
+    assert shares(database, other_text)["b"] == 0
 
 
 def test_an_empty_index_answers_with_nothing(database: sqlite3.Connection) -> None:

@@ -136,7 +136,7 @@ def make_skills(folder: Path, count: int) -> None:
     """Write so many skills, the first two of which name a URL."""
     for number in range(count):
         (folder / f"skill-{number}").mkdir(parents=True)
-        text = skill_file(f"skill-{number}").decode() + "See https://example.com\n" * (number < 2)
+        text = skill_file(f"skill-{number}").decode() + "- https://example.com\n" * (number < 2)
         (folder / f"skill-{number}/SKILL.md").write_text(text)
 
 

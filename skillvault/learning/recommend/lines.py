@@ -79,7 +79,7 @@ def _word_stems(text: str) -> set[str]:
 
 
 def cut_excerpt(task: str, body: str, tried_lines: Sequence[str], about: str = "") -> str:
-    """Cut the text of a guide to the rules, the lines nearest to a task, and the first deeds.
+    """Cut a guide to its rules, the lines nearest to a task, and first deeds of no other target.
 
     A line of `tried_lines` near the task is added if the text does not cover it. Sections that a
     person wrote stay whole, and so does a text without a line about the task.

@@ -49,7 +49,7 @@ def _judged(root: Path, exporter: str, path: Path) -> int:
     Person(root).git("commit", "-q", "-am", "Appoint Claude", "--no-verify")
     vault.import_files(exporter, [path], now=NOW)
     vault.run(now=NOW)
-    return len(vault.store.head().outcomes)
+    return len(vault.store.snapshot().outcomes)
 
 
 def _rows() -> Iterator[str]:

@@ -133,7 +133,7 @@ def main() -> None:
         os.environ["PATH"] = put_client_on_path(Path(folder))
         for client in _CLIENTS:
             for name, vault, reports in play(options.shared, client, week=options.week):
-                head = vault.store.head()
+                head = vault.store.snapshot()
                 calls, tokens = sum(r.calls for r in reports), sum(r.tokens for r in reports)
                 count = len(head.outcomes)
                 figures = f"{calls} | {len(head.answers)} | {calls / count:.2f}"

@@ -158,7 +158,7 @@ class Soak:
 
     def idle(self) -> bool:
         """Return True if everything that was sent is recorded and evaluated."""
-        head = Vault.open(self.root).store.head()
+        head = Vault.open(self.root).store.snapshot()
         done = len(head.outcomes) >= self.sent and len(head.evaluations) == len(head.outcomes)
         return done and not self.vault.inbox.names()
 
@@ -272,7 +272,7 @@ def _medians(rows: list[Row]) -> Row:
 def losses(soak: Soak) -> list[Verdict]:
     """Return the verdicts on the end state: everything that was sent is there once."""
     vault = Vault.open(soak.root)
-    head = vault.store.head()
+    head = vault.store.snapshot()
     events = sorted(one.event_id or "" for one in head.outcomes.values())
     wanted = sorted(f"event-{number}" for number in range(soak.sent))
     judged = sorted(head.evaluations) == sorted(head.outcomes)

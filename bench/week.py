@@ -173,7 +173,7 @@ def _plain(text: str) -> str:
 
 def generated_texts(vault: Vault) -> Iterator[tuple[str, str]]:
     """Yield (name, line) of each name and text in the vault that no person wrote."""
-    head = vault.store.head()
+    head = vault.store.snapshot()
     for skill in head.skills.values():
         yield skill.name, skill.name
         for line in (skill.description, *skill.body.splitlines()):
@@ -216,7 +216,7 @@ def repeated_runs(vault: Vault) -> list[str]:
 def counting_runs(vault: Vault) -> list[Outcome]:
     """Return the outcome that counts of each decision."""
     outcomes: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for outcome in vault.store.head().outcomes.values():
+    for outcome in vault.store.snapshot().outcomes.values():
         outcomes[outcome.decision.id or outcome.id].append(outcome)
     completed = [run for group in outcomes.values() for run in complete_outcomes(group, ())]
     return [run.outcome for run in completed if run.counts]

@@ -191,7 +191,9 @@ class Vault:
             judge = judges.collecting_judge(store, requests) if batch else None
             intake = recording.Intake()
             if "record" in (wanted or registry.STEPS):
-                intake = recording.choose_intake(self.inbox, store.head(), patience, now, dry=dry)
+                intake = recording.choose_intake(
+                    self.inbox, store.snapshot(), patience, now, dry=dry
+                )
             options = runs.RunOptions(
                 dry=dry,
                 names=intake.names,
@@ -279,7 +281,7 @@ class Vault:
         setup.check_domains([domain] if domain is not None else [])
         now, refused_files = now or _clock(), list[RefusedFile]()
         results: list[tuple[str, dict[str, Any]]] = []
-        default = domain or (None if decision else self.store.head().only_domain)
+        default = domain or (None if decision else self.store.snapshot().only_domain)
         for label, item in formats.read_files(format_name, path_list("paths", paths), default):
             if isinstance(item, BadInputError):
                 refused_files.append(RefusedFile(label, item.code, item.message, item.line))
@@ -308,14 +310,14 @@ class Vault:
         with the number of bytes that were read, `on_outcomes` with the outcomes of each part.
         """
         setup.check_domains([domain] if domain is not None else [])
-        head = self.store.head()
+        snapshot = self.store.snapshot()
         options = transcripts.ImportOptions(
             client=client,
-            domain=domain or head.only_domain,
+            domain=domain or snapshot.only_domain,
             trust=trust,
-            rules=head.policy.transcripts,
+            rules=snapshot.policy.transcripts,
             person=self.store.git.settings().email,
-            recorded=lambda: self.store.head().outcomes,
+            recorded=lambda: self.store.snapshot().outcomes,
             advance=advance,
         )
         tally, files = (
@@ -442,10 +444,10 @@ class Vault:
 
     def log(self, limit: int | None = None, asks: logbook.LogFilter | None = None) -> list[Commit]:
         """Return the program's commits, newest first: all of them, or those that match `asks`."""
-        head = self.store.head()
+        snapshot = self.store.snapshot()
         if asks is None:
-            return head.history.log(limit)
-        return logbook.find_commits(head, asks, limit)
+            return snapshot.history.log(limit)
+        return logbook.find_commits(snapshot, asks, limit)
 
     def why(self, text: str) -> dict[str, Any]:
         """Trace a record back to its sources, as `{ref, commits, sources, against, rules}`.
@@ -482,7 +484,7 @@ class Vault:
 
     def skills(self, shelf: str = "skills") -> list[ListedSkill]:
         """Return the unarchived skills by name, or the skills in `proposed` or `archive`."""
-        return lookup.list_skills(self.store.head(), shelf)
+        return lookup.list_skills(self.store.snapshot(), shelf)
 
     def skill(self, name: str) -> tuple[Skill, str]:
         """Return (skill, path) from any folder or layer. Raise UsageError if there is none."""
@@ -591,7 +593,7 @@ def distill(
     if there is no such session, BadInputError for a transcript without one.
     """
     setup.check_domains([domain] if domain is not None else [])
-    source = session_sources.find_session(vault.store.head(), str(session), domain)
+    source = session_sources.find_session(vault.store.snapshot(), str(session), domain)
     files = [source.file] if source.file else []
     options = runs.RunOptions(dry=dry, on_done=on_done)
     with vault._run_lock:  # noqa: SLF001 (its own)

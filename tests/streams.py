@@ -54,7 +54,7 @@ def served(root: Path) -> Served:
     The title is the kind of the skill and its subject, its domain, or its own name.
     """
     found: Served = {}
-    for name, skill in Vault.open(root).store.head().skills.items():
+    for name, skill in Vault.open(root).store.snapshot().skills.items():
         about = f"{skill.kind}: {skill.subject or skill.domain or name}"
         found.setdefault(about, []).extend(_skill_statements(root, name, skill))
     return found
@@ -63,7 +63,7 @@ def served(root: Path) -> Served:
 def live_contents(root: Path) -> Served:
     """Return what a vault holds by name: texts and dates of its skills, its facts, their counts."""
     vault = Vault.open(root)
-    head = vault.store.head()
+    head = vault.store.snapshot()
 
     def count_runs(ref: Ref) -> str:
         sides = both_sides(head, ref)

@@ -109,13 +109,13 @@ def test_the_same_outcome_twice_is_one(vault: Vault) -> None:
 def test_nothing_of_an_untrusted_outcome_is_served(vault: Vault) -> None:
     (vault.root / "inbox/untrusted/x.json").write_bytes(as_file(raw()))
     vault.run(now=NOW)
-    head = vault.store.head()
+    head = vault.store.snapshot()
     assert (list(head.skills), len(head.skills.proposed)) == ([], 1)
 
 
 def test_a_source_can_only_lower_its_trust(vault: Vault) -> None:
     vault.record(files(raw(source__trust="untrusted")), now=NOW)
-    assert [o.trust for o in vault.store.head().outcomes.values()] == ["untrusted"]
+    assert [o.trust for o in vault.store.snapshot().outcomes.values()] == ["untrusted"]
 
 
 def test_an_edited_skill_is_what_the_vault_uses_next(vault: Vault, person: Person) -> None:
@@ -370,7 +370,7 @@ def test_one_record_through_both_doors_is_local(vault: Vault, local: str) -> Non
     (vault.root / "inbox" / local).write_bytes(as_file(raw()))
     (vault.root / "inbox/untrusted/m.json").write_bytes(as_file(raw()))
     vault.run(now=NOW)
-    assert [o.trust for o in vault.store.head().outcomes.values()] == ["local"]
+    assert [o.trust for o in vault.store.snapshot().outcomes.values()] == ["local"]
     assert len(vault.skills()) == 1
 
 
@@ -386,7 +386,7 @@ def test_a_skill_goes_by_its_folder(vault: Vault, person: Person) -> None:
 
 def test_an_outcome_that_names_another_domain_is_left_out(vault: Vault, person: Person) -> None:
     vault.record(files(raw(0), raw(1)), now=NOW)
-    path = vault.store.head().files.below("outcomes")[0]
+    path = vault.store.snapshot().files.below("outcomes")[0]
     text = (vault.root / path).read_text()
     person.write(path, text.replace("domain: coding", "domain: Bad Domain"))
     person.git("commit", "-qam", "edited", "--no-verify")
@@ -407,7 +407,7 @@ def test_why_of_a_link_is_why_of_what_it_points_to(vault: Vault) -> None:
     vault.record(files(trade()), now=NOW)
     vault.run(now=NOW)
     name = vault.skills()[0].name
-    link = next(iter(vault.store.head().links))
+    link = next(iter(vault.store.snapshot().links))
     assert vault.why(link) == vault.why(name)
 
 
@@ -444,7 +444,7 @@ def test_why_not_of_an_outcome_that_cannot_be_read_points_to_check(
     vault: Vault, person: Person
 ) -> None:
     vault.record(files(raw(0)), now=NOW)
-    path = vault.store.head().files.below("outcomes")[0]
+    path = vault.store.snapshot().files.below("outcomes")[0]
     person.write(path, "domain: [")
     person.git("commit", "-qam", "broken", "--no-verify")
     with pytest.raises(SkillvaultError, match="`skillvault check` says why"):
@@ -475,7 +475,7 @@ def test_why_not_and_run_agree_on_what_is_due(vault: Vault, person: Person) -> N
     person.git("revert", "--no-edit", "HEAD")
     vault.record(files(raw(1)), now=NOW)
     vault.run(["evaluate"], now=NOW)
-    second = max(vault.store.head().outcomes)
+    second = max(vault.store.snapshot().outcomes)
     assert vault.why_not(second)[1][-1].state == "due"
     assert [d.change.step for d in vault.run(now=NOW).done] == ["generate"]
 
@@ -488,6 +488,6 @@ def test_why_not_of_a_repeat_says_that_its_warning_was_taken_away(
     person.git("revert", "--no-edit", "HEAD")
     vault.record(files(raw(1)), now=NOW)
     vault.run(now=NOW)
-    answer = vault.why_not(max(vault.store.head().outcomes))[1][-1]
+    answer = vault.why_not(max(vault.store.snapshot().outcomes))[1][-1]
     assert (answer.state, "removed since" in answer.reason) == ("rejected", True)
     assert vault.run(now=NOW).done == []

@@ -77,7 +77,7 @@ def drop(vault: Vault, name: str, folder: str = "inbox") -> None:
 
 def recorded(vault: Vault) -> int:
     """Count the committed outcomes."""
-    return len(vault.store.head().outcomes)
+    return len(vault.store.snapshot().outcomes)
 
 
 class Daemon:
@@ -662,7 +662,7 @@ def test_facts_become_skills_in_every_nth_cycle_alone(vault: Vault, person: Pers
                 0, "SOL-PERP", decision__action=action, source__session=f"s{number}", **times
             )
             (vault.root / "inbox" / f"{number}.json").write_bytes(as_file(given))
-        until(lambda: len(vault.store.head().evaluations) == 3)
+        until(lambda: len(vault.store.snapshot().evaluations) == 3)
         until(vault.memory.facts)
     assert from_memory(vault) == []
     vault.run()

@@ -32,7 +32,7 @@ def _outcomes(tree: dict[str, Any]) -> Iterator[str]:
 def test_every_heavy_loss_of_the_backtest_has_its_warning(shared: Path, tmp_path: Path) -> None:
     file = shared / "data/freqtrade/backtest-result.json"
     vault = _learned(tmp_path / "v", "freqtrade", file)
-    head = vault.store.head()
+    head = vault.store.snapshot()
     assert (len(head.outcomes), len(head.evaluations)) == (179, 179)
     heavy = {o.id for o in head.outcomes.values() if (o.result.score or 0) < -0.10}
     told = [s.name for s in vault.skills() if s.kind in ("warning", "evolved")]
@@ -59,7 +59,7 @@ def test_the_agent_runs_teach_skills_that_reach_their_outcomes(
     shared: Path, tmp_path: Path
 ) -> None:
     vault = _learned(tmp_path / "v", "jsonl", shared / "data/agent-runs/outcomes.jsonl")
-    head = vault.store.head()
+    head = vault.store.snapshot()
     assert len(head.outcomes) == 63
     assert len(head.evaluations) == 63
     skills = vault.skills()

@@ -136,7 +136,7 @@ def print_statements(streams: Sequence[Stream]) -> None:
 
 def served_statements(vault: Vault) -> Iterator[tuple[str, str, str]]:
     """Yield (skill, part, statement), the title and the description of each skill first."""
-    for name, skill in vault.store.head().skills.items():
+    for name, skill in vault.store.snapshot().skills.items():
         if skill.origin in PROGRAM_ORIGINS:
             yield from ((name, "title", title) for title in titles(skill.body))
             yield name, "description", " ".join(skill.description.split())

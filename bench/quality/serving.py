@@ -66,7 +66,7 @@ def _learn(root: Path, files: Sequence[Path]) -> Vault:
 
 def _everyday_row(what: str, vault: Vault, prompts: Sequence[str]) -> str:
     """Return the row of prompts that are served a skill or a fact, each asked in every domain."""
-    domains = vault.store.head().domains
+    domains = vault.store.snapshot().domains
     answers = [vault.recommend(domain, text) for domain in domains for text in prompts]
     served = [answer for answer in answers if answer.recommended or answer.facts]
     of = f"everyday prompts in {len(domains)} domain(s), {what}"

@@ -66,12 +66,12 @@ def _live_skills(vault: "Vault", _beginning: str) -> Iterable[str]:
 
 
 def _domains(vault: "Vault", _beginning: str) -> Iterable[str]:
-    head = vault.store.head()
-    return [*head.domains, *head.policy.domains]
+    snapshot = vault.store.snapshot()
+    return [*snapshot.domains, *snapshot.policy.domains]
 
 
 def _decisions(vault: "Vault", beginning: str) -> Iterable[str]:
-    return vault.store.head().recommendations.latest_decisions(beginning, _MAX_DECISIONS)
+    return vault.store.snapshot().recommendations.latest_decisions(beginning, _MAX_DECISIONS)
 
 
 # The values to offer for (command, parameter); "" stands for every command.
@@ -88,11 +88,11 @@ _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
     ("show", "name"): _live_skills,
     ("retire", "names"): _live_skills,
     ("pin", "names"): _live_skills,
-    ("approve", "names"): lambda vault, _: vault.store.head().skills.proposed,
+    ("approve", "names"): lambda vault, _: vault.store.snapshot().skills.proposed,
     ("approve", "ids"): lambda vault, _: [rule.id for rule in vault.memory.waiting()],
     ("reject", "ids"): lambda vault, _: [rule.id for rule in vault.memory.waiting()],
     ("keep", "ids"): lambda vault, _: [fact.id for fact in vault.memory.due()],
-    ("restore", "names"): lambda vault, _: vault.store.head().skills.archived,
+    ("restore", "names"): lambda vault, _: vault.store.snapshot().skills.archived,
 }
 
 

@@ -526,9 +526,9 @@ def offer_sessions(
         report = learn_from_transcripts(
             vault, [(group.client, group.domain, group.files) for group in groups]
         )
-        head = vault.store.head()
+        snapshot = vault.store.snapshot()
         refs = {ref for result in report.done for ref in result.change.targets}
-        kinds = Counter(ref.kind for ref in refs if ref in head.records)
+        kinds = Counter(ref.kind for ref in refs if ref in snapshot.records)
         learned = join_items(pluralize(kinds[kind], kind) for kind in ("skill", "fact"))
         say(f"learned {learned}")
         if rules := vault.memory.waiting():

@@ -89,7 +89,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     vault = open_vault(vault_path)
     record, path = vault.memory.fact(ref)
     if as_data:
-        evidence = msgspec.to_builtins(lookup.both_sides(question(vault).view, ref_of(record)))
+        evidence = msgspec.to_builtins(lookup.both_sides(question(vault).snapshot, ref_of(record)))
         print_json({**msgspec.to_builtins(record), "path": path, **evidence})
         return
     print_committed(vault, path)

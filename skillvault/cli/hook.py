@@ -160,7 +160,7 @@ def vault_parts(vault: Vault) -> HookVault:
 
 def _count_questions(vault: Vault, session: str) -> int:
     """Count the waiting questions for the agent of a session, at most those of one prompt."""
-    if vault.store.head().policy.judge.provider != "agent":
+    if vault.store.snapshot().policy.judge.provider != "agent":
         return 0
     return len(vault.queue.next_questions(session=session))
 
@@ -229,7 +229,7 @@ def start_detached(root: Path, *words: str) -> None:
 
 def ask_in_background(vault: Vault) -> None:
     """Start a process that asks the judge's client what is due, if a client is the judge."""
-    if ASKING not in os.environ and vault.store.head().policy.judge.provider == "client":
+    if ASKING not in os.environ and vault.store.snapshot().policy.judge.provider == "client":
         start_detached(vault.root, "ask", "--send", "--when-due")
 
 

@@ -93,7 +93,7 @@ def init(
         say(f"to do by hand: {line}")
     is_new = any(line.startswith("the first commit") for line in report.did)
     if imports or (is_new and domains in ((), (CODING,))):
-        groups = find_new_sessions(vault.store.head().outcomes, lambda _: CODING)
+        groups = find_new_sessions(vault.store.snapshot().outcomes, lambda _: CODING)
         words = ["skillvault", "init", str(vault.root), "--import"]
         offer_sessions(vault, groups, "in all of your projects", words, imports=imports)
     if is_new:

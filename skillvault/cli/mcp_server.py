@@ -240,7 +240,7 @@ class VaultTools:
         for refusal in report.quarantined:
             raise BadInputError(refusal.message, code=refusal.code, line=refusal.line)
         outcome_ids = [ref.id for done in report.done for ref in done.change.targets]
-        failures = self._vault.store.head().outcomes.failures_without_lesson(outcome_ids)
+        failures = self._vault.store.snapshot().outcomes.failures_without_lesson(outcome_ids)
         decisions = (outcome.decision.id or outcome.id for outcome in failures)
         return IntakeResult(
             recorded=outcome_ids,

@@ -188,7 +188,7 @@ def open_vault_as_of(
     if at is None:
         yield vault, None
         return
-    branch = vault.store.head().policy.branch
+    branch = vault.store.snapshot().policy.branch
     with repository.check_out_past(vault.store.git, branch, at) as (root, time):
         yield api.Vault.open(root), time
 

@@ -170,7 +170,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         if selection.near_domain is not None:
             _print_unknown_domain(selection, pins)
             return
-        if action is not None and not is_taught(vault.store.head(), selection.domain, action):
+        if action is not None and not is_taught(vault.store.snapshot(), selection.domain, action):
             say(f"--action {action}: no skill is about the action {action}")
         if not selection.recommended:
             say(_explain_none(selection, has_rules=bool(learned and learned.text.prompt_text)))

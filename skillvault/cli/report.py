@@ -104,7 +104,7 @@ def _serve(
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; render the page once before, to find errors."""
     served_page = server.ServedPage(
-        lambda: vault.store.head().commit or "",
+        lambda: vault.store.snapshot().commit or "",
         lambda: html.html_of(make_page(), is_served=True, decides=decisions is not None),
         decisions,
     )

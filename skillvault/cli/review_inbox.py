@@ -183,7 +183,7 @@ class ReviewSession:
         self._names = list(self._waiting())
         while self._position < len(self._names):
             name = self._names[self._position]
-            waiting = question(self._vault).view.skills.proposed.get_many(self._selected)
+            waiting = question(self._vault).snapshot.skills.proposed.get_many(self._selected)
             self._selected = [name for name in self._selected if name in waiting]
             try:
                 skill = self._find(name)
@@ -206,12 +206,12 @@ class ReviewSession:
 
     def _waiting(self) -> dict[str, Skill]:
         """Return the skills that wait, by name."""
-        return dict(sorted(question(self._vault).view.skills.proposed.items()))
+        return dict(sorted(question(self._vault).snapshot.skills.proposed.items()))
 
     def _find(self, name: str) -> WaitingSkill:
         """Return a skill that waits, as the person edited it; UsageError if it is gone."""
         run = question(self._vault)
-        skill = run.view.skills.proposed.get_many([name]).get(name)
+        skill = run.snapshot.skills.proposed.get_many([name]).get(name)
         if skill is None:
             raise UsageError(f"{name}: no longer waits; it was decided elsewhere")
         if name in self._texts:

@@ -149,8 +149,8 @@ def print_run(vault: Vault, report: Report, *, verbose: bool = False) -> None:
 def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
     """Say that a run made no skill and no fact; the reasons are slow, so only `verbose`."""
     if not verbose:
-        head = vault.store.head()
-        if not (report.done or report.waiting or head.outcomes or head.sessions):
+        snapshot = vault.store.snapshot()
+        if not (report.done or report.waiting or snapshot.outcomes or snapshot.sessions):
             say("nothing to learn from yet; `skillvault record --example` shows an outcome")
             return
         is_idle = not (report.done or report.waiting)
@@ -365,7 +365,7 @@ def _outcome_ids(report: Report) -> list[str]:
 
 def ask_for_lesson(vault: Vault, report: Report) -> None:
     """Say on stderr how to add a lesson, if a recorded outcome failed without one."""
-    failures = vault.store.head().outcomes.failures_without_lesson(_outcome_ids(report))
+    failures = vault.store.snapshot().outcomes.failures_without_lesson(_outcome_ids(report))
     if not failures:
         return
     outcome = failures[-1]
@@ -379,7 +379,7 @@ def ask_for_lesson(vault: Vault, report: Report) -> None:
 
 def print_sides(vault: Vault, ref: Ref) -> None:
     """Print on stderr the runs that support or contradict a fact or a skill."""
-    evidence = lookup.both_sides(question(vault).view, ref)
+    evidence = lookup.both_sides(question(vault).snapshot, ref)
     for word, ids in (("for", evidence.supporting), ("against", evidence.against)):
         if ids:
             say(f"{word} it: {pluralize(len(ids), 'run')}: {list_some(ids)}")
@@ -387,7 +387,7 @@ def print_sides(vault: Vault, ref: Ref) -> None:
 
 def print_committed(vault: Vault, path: str) -> None:
     """Print a committed file, and say if the file is edited locally."""
-    content = vault.store.head().files.read([path])[path]
+    content = vault.store.snapshot().files.read([path])[path]
     echo(content.decode("utf-8"), nl=False)
     place = vault.root / path
     if not place.is_file() or place.read_bytes() != content:

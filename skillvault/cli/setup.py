@@ -270,12 +270,12 @@ def _offer_sessions(
     vault: Vault, client: str, options: SetupOptions, *, imports: bool | None
 ) -> None:
     """Offer to read the sessions of the project, or of all projects."""
-    project, settings = options.project, vault.store.head().policy.hook
+    project, settings = options.project, vault.store.snapshot().policy.hook
     words = [*_command_of(client, options), "--vault", str(options.vault), "--import"]
     words += ["--domain", options.domain] if options.domain else []
     words += ["--link"] * options.links
     domain_in = partial(domain_of, patterns=settings.domains, default=options.domain)
-    groups = find_new_sessions(vault.store.head().outcomes, domain_in, project)
+    groups = find_new_sessions(vault.store.snapshot().outcomes, domain_in, project)
     scope = "in this project" if project else "in all of your projects"
     offer_sessions(vault, groups, scope, words, imports=imports)
 
@@ -301,8 +301,8 @@ def _complete(
 
 def _appoint_judge(vault: Vault, client: str, judge: str | None) -> None:
     """Write the judge to vault.yaml; a person in a terminal is asked, once."""
-    policy = vault.store.head().policy.judge
-    settings = vault.store.head().files.read([layout.VAULT_FILE])[layout.VAULT_FILE]
+    policy = vault.store.snapshot().policy.judge
+    settings = vault.store.snapshot().files.read([layout.VAULT_FILE])[layout.VAULT_FILE]
     if judge is None:
         if b"\njudge:" in settings or not sys.stdin.isatty():
             return
@@ -351,7 +351,7 @@ def _vault_of(record: SetupRecord, vault_path: Path | None) -> Vault | None:
 
 def _export(vault: Vault, client: str, options: SetupOptions) -> None:
     """Export the skills to the folder in which the client looks for skills."""
-    is_known = options.domain in vault.store.head().domains
+    is_known = options.domain in vault.store.snapshot().domains
     root = options.project or Path.home()
     report = vault.exporter.export(client, root, domain=options.domain if is_known else None)
     say(f"listed with {client}'s own: {pluralize(len(report.skills), 'skill')}")

@@ -97,7 +97,7 @@ def list_(
 def _say_clocks(run: Run, domains: Collection[str | None]) -> None:
     """Say which expiry dates are on a clock other than today's: that of a domain at rest."""
     for domain in sorted(domains, key=str):
-        time = clock(run.view, domain, run.now, run.profile)
+        time = clock(run.snapshot, domain, run.now, run.profile)
         if time is not None and time.date() < run.now.date():
             name = domain or "the vault"
             say(f"dates of {name} count from its latest outcome, {time:%Y-%m-%d}, not from today")
@@ -117,7 +117,7 @@ def _list_layers(
 ) -> None:
     """List the skills of all layers; with `shows_all`, also files that are overridden."""
     files = stack_layers(vault.shelf.layers())
-    hidden = vault.store.head().policy.shelf.hidden
+    hidden = vault.store.snapshot().policy.shelf.hidden
     rows = [
         _layer_row(file, wins, hidden)
         for file, wins in files
@@ -164,10 +164,10 @@ def show(name: str, at: str | None, vault_path: Path | None, as_data: bool) -> N
 def _show(vault: Vault, name: str, *, as_data: bool) -> None:
     record, path = vault.skill(name)
     is_local = not Path(path).is_absolute()
-    is_off = not is_local and record.name in vault.store.head().policy.shelf.hidden
+    is_off = not is_local and record.name in vault.store.snapshot().policy.shelf.hidden
     stats = next(iter(vault.stats(path.split("/")[1] if is_local else record.name)), None)
     if as_data:
-        sides = msgspec.to_builtins(lookup.both_sides(question(vault).view, ref_of(record)))
+        sides = msgspec.to_builtins(lookup.both_sides(question(vault).snapshot, ref_of(record)))
         print_json(
             {**msgspec.to_builtins(record), "path": path, "hidden": is_off, "stats": stats, **sides}
         )
@@ -184,7 +184,7 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
     if is_off:
         say(f"hidden; `skillvault skill restore {record.name}` serves it again")
     print_sides(vault, ref_of(record))
-    if is_local and review.quotes_removed_lines(vault.store.head(), record):
+    if is_local and review.quotes_removed_lines(vault.store.snapshot(), record):
         say("its description quotes a line that is gone; edit the key `description`, too")
     if stats and stats.times_applied:
         say(f"{stats.decision} (`skillvault stats {stats.skill}`)")

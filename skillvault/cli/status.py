@@ -224,9 +224,9 @@ def _say_judge(vault: Vault) -> None:
         say(f"from the decision alone, the judge foresaw {share}: {counts}, weighed equally")
     if status.budget:
         say(f"judge: client ({status.model}); {_client_usage(status)}")
-    head = vault.store.head()
-    for domain in head.domains if status.provider != "offline" else ():
-        record = calibration_of(head, status.provider, domain)
+    snapshot = vault.store.snapshot()
+    for domain in snapshot.domains if status.provider != "offline" else ():
+        record = calibration_of(snapshot, status.provider, domain)
         if record is not None:
             worst = [f"{wrong['decision']} ({wrong['ended_as']})" for wrong in record.most_wrong]
             wrongs = f"; most wrong about {', '.join(worst)}" if worst else ""

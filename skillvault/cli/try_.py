@@ -78,7 +78,7 @@ def try_(folder: Path | None, yes: bool) -> None:
             vault, [(group.client, CODING, group.files[:_NEWEST]) for group in groups]
         )
         files = InstructionFiles(tuple(path for group in groups for path in group.files[:_NEWEST]))
-        look = take_first_look(vault.store.head(), files.have_rule)
+        look = take_first_look(vault.store.snapshot(), files.have_rule)
         _print_look(look)
         _print_next_prompt(vault, look)
         clients = list(dict.fromkeys(group.client for group in groups))
@@ -288,8 +288,8 @@ def _play_example(vault: Vault) -> None:
     path = layout.resource("vault_template") / "examples" / "outcome.yaml"
     vault.record([(path.name, path.read_bytes())])
     vault.run()
-    (outcome,) = vault.store.head().outcomes.values()
-    (name,) = vault.store.head().skills
+    (outcome,) = vault.store.snapshot().outcomes.values()
+    (name,) = vault.store.snapshot().skills
     task = "A test of the checkout service is flaky"
     lines = _prompt_lines(vault, "", task)
     echo("There are no transcripts of Claude Code or Codex here, so this is an example.")

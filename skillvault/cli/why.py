@@ -90,7 +90,9 @@ def log(
     start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
     commit_filter = LogFilter(since=start, domain=domain, step=step, skill=skill)
     commits = vault.log(limit, commit_filter)
-    patches = describe_commits(vault.store, vault.store.head(), commits, skill) if patch else None
+    patches = (
+        describe_commits(vault.store, vault.store.snapshot(), commits, skill) if patch else None
+    )
     if as_data:
         print_json(commits if patches is None else list(patches))
     elif patches is not None:

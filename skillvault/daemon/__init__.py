@@ -147,7 +147,7 @@ class Watch:
         if self._events is None or self._events.is_stale():
             self._close()
             store = self._vault.store
-            refs = branch_files(store.git.dirs()[1], store.head().policy.branch)
+            refs = branch_files(store.git.dirs()[1], store.snapshot().policy.branch)
             self._events, sentence = open_events(self._vault.inbox, refs, self._make_observer)
             if sentence != self._watch_sentence:
                 self._say(sentence)
@@ -185,7 +185,7 @@ class Watch:
         store, inbox = self._vault.store, self._vault.inbox
         day, tip = _today(), store.tip()
         if tip != self._scanned_tip:  # a person's commit may change the policy
-            policy = store.head().policy
+            policy = store.snapshot().policy
             self._quiet_seconds = max(0.0, policy.record.settle_seconds - _EVENT_DELAY_SECONDS)
             self._promote_every = policy.promote.every
         steps = () if self._may_capture() else _STEPS_BESIDE_CAPTURE

@@ -52,13 +52,13 @@ def check_vault(
     if not staged:
         store.follow()
         store.index.verify()
-    head = store.head()
+    snapshot = store.snapshot()
     store_to_check = Store(store.root, AGENDA, index)
     if index:
         journal.Journal(store.root, store_to_check.git).undo_before_commit()
     view = store_to_check.git_index() if staged else store.work_tree()
-    remover = lookup.remover(store, head, view)
-    committed = checks.head_blobs(store.git, head)
+    remover = lookup.remover(store, snapshot, view)
+    committed = checks.head_blobs(store.git, snapshot)
     mistakes, hints = learned.find_file_problems(view.read_bytes(layout.LEARNINGS))
     changes = {p for p, key in view.contents.items() if committed.get(p) != key}
     paths = changes if staged else view.contents.keys()
@@ -68,12 +68,15 @@ def check_vault(
         # A folder without its file stands at no path of the index.
         staged_problems = [p for p in problems if p.path in changes or p.path not in view.contents]
         return CheckReport(_in_order(staged_problems), _in_order(notes))
-    problems += _recount(head)
+    problems += _recount(snapshot)
     problems += roles.find_forbidden_commits(store.git, against) if against else ()
-    notes += map(_note_missing_source, head.history.without_source(_DERIVING_STEPS))
-    notes += [*checks.find_uncommitted(committed, view), *checks.describe_losses(store.git, head)]
+    notes += map(_note_missing_source, snapshot.history.without_source(_DERIVING_STEPS))
+    notes += [
+        *checks.find_uncommitted(committed, view),
+        *checks.describe_losses(store.git, snapshot),
+    ]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
-        settings = head.policy.shelf
+        settings = snapshot.policy.shelf
         if settings.hidden or settings.pinned or settings.seeds:  # else no layer needs to be read
             notes += folders.find_unknown_names(shelf.ready())
     return CheckReport(_in_order(problems), _in_order(notes))
@@ -88,39 +91,39 @@ def _in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda problem: problem.order)
 
 
-def _recount(head: Snapshot) -> Iterator[Problem]:
+def _recount(snapshot: Snapshot) -> Iterator[Problem]:
     """Yield the statements of skills whose counts differ from the recorded outcomes.
 
     Pinned skills and skills that are kept without evidence are left out.
     """
-    quotations = Quotations(head)
-    unsupported_names = {entry.name for entry in head.skills.without_outcomes()}
-    paths = [path for shelf in ("skills", "proposed") for path in head.files.below(shelf)]
+    quotations = Quotations(snapshot)
+    unsupported_names = {entry.name for entry in snapshot.skills.without_outcomes()}
+    paths = [path for shelf in ("skills", "proposed") for path in snapshot.files.below(shelf)]
     evidence_paths = [path for path in paths if path.endswith(f"/references/{EVIDENCE}")]
-    for path, content in sorted(head.files.read(evidence_paths).items()):
+    for path, content in sorted(snapshot.files.read(evidence_paths).items()):
         name = path.split("/")[1]
-        skill = head.skills.find(name)
+        skill = snapshot.skills.find(name)
         if name not in unsupported_names and not (skill and skill.status == "pinned"):
-            yield from _miscounts(head, quotations, path, content)
+            yield from _miscounts(snapshot, quotations, path, content)
 
 
 def _miscounts(
-    head: Snapshot, quotations: Quotations, path: str, content: bytes
+    snapshot: Snapshot, quotations: Quotations, path: str, content: bytes
 ) -> Iterator[Problem]:
     try:
         evidence = from_text(content.decode(errors="replace"))
     except BadInputError as error:
         yield Problem(path, error.key, error.code, error.message)
         return
-    records = head.outcomes.get_many(evidence.read)
+    records = snapshot.outcomes.get_many(evidence.read)
     outcomes = tuple(records[name] for name in evidence.read if name in records)
-    evaluations = head.evaluations.get_many(evidence.read)
+    evaluations = snapshot.evaluations.get_many(evidence.read)
     account = quotations.build_account(outcomes, evaluations)
     if missing_count := len(evidence.read) - len(outcomes):
-        if not outcomes or calls_for_skill(findings_of(account, evidence.kind, head.policy)):
+        if not outcomes or calls_for_skill(findings_of(account, evidence.kind, snapshot.policy)):
             message = f"{missing_count} of its outcomes are gone; run skillvault"
             yield Problem(path, "read", "gone", message)
         return
-    for statement in find_miscounts(evidence, account, head.policy):
+    for statement in find_miscounts(evidence, account, snapshot.policy):
         message = f"the records do not give the counts of {statement!r}; run `skillvault run`"
         yield Problem(path, "statements", "miscounted", message)

@@ -96,7 +96,7 @@ class Examination:
                 raise
             return folder, folder
 
-    def head(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """The committed vault; NotAVaultError if HEAD names an unreadable commit.
 
         A bare repository has no committed vault and gets no index.
@@ -105,13 +105,13 @@ class Examination:
         if advice := layout.explain_bare_repository(self.root):
             raise NotAVaultError(advice)
         try:
-            head = self.store.head()
+            snapshot = self.store.snapshot()
         except GitError as error:
             raise NotAVaultError(str(error)) from None
         # The index of the vault shows a commit that it knows, even if git has lost it.
         if self.git.history.commit_named("HEAD") is None and self.head_id():
             raise NotAVaultError("the commit of HEAD is gone")
-        return head
+        return snapshot
 
     def head_id(self) -> str:
         """The id of the commit that HEAD names, even if it is missing; "" without a commit."""
@@ -201,7 +201,7 @@ def _version(name: str, version: str, required: tuple[int, ...]) -> Row:
 
 def _vault(exam: Examination) -> Row:
     mark = exam.root / layout.VAULT_FILE
-    if layout.VAULT_FILE not in exam.head().files:
+    if layout.VAULT_FILE not in exam.snapshot().files:
         state = "is not committed" if mark.is_file() else "is not here or above"
         detail = f"{mark} {state}: no vault yet, or name yours with --vault"
         return Row("vault", "problem", detail, "skillvault init")
@@ -211,16 +211,16 @@ def _vault(exam: Examination) -> Row:
 
 
 def _database(exam: Examination) -> Row:
-    exam.head()
+    exam.snapshot()
     if exam.store.index.verify():
         return Row("database", "note", "the vault's index differed from git; it is built again")
     return Row("database", "ok", "the index agrees with git")
 
 
 def _policy(exam: Examination) -> Row:
-    head = exam.head()
+    snapshot = exam.snapshot()
     try:
-        policy = head.policy
+        policy = snapshot.policy
     except BadInputError as error:
         return Row("policy", "problem", error.message, "correct vault.yaml and commit it")
     domains = ", ".join(policy.domains) or "none named"
@@ -325,7 +325,7 @@ def _driver(exam: Examination) -> Row:
 
 def _judge(exam: Examination) -> Row:
     try:
-        settings = exam.head().policy.judge
+        settings = exam.snapshot().policy.judge
     except BadInputError:  # told by the policy's own check
         return Row("judge", "note", "not known: vault.yaml cannot be read")
     if settings.provider in _BUILT_IN_JUDGES:
@@ -355,9 +355,9 @@ def _claude_judge(rules: JudgePolicy) -> Row:
 
 
 def _pause(exam: Examination) -> Row:
-    head = exam.head()
+    snapshot = exam.snapshot()
     try:
-        policy = head.policy
+        policy = snapshot.policy
     except BadInputError:
         # Which branch learns cannot be read, so the one that stands there is no reason.
         policy = Policy(branch=exam.git.branch() or Policy().branch)
@@ -369,7 +369,7 @@ def _pause(exam: Examination) -> Row:
 
 
 def _killed_writer(exam: Examination) -> Row:
-    exam.head()
+    exam.snapshot()
     try:
         has_recovered = exam.store.recover(wait=False)
     except VaultBusyError:
@@ -382,7 +382,7 @@ def _killed_writer(exam: Examination) -> Row:
 
 
 def _lost_commits(exam: Examination) -> Row:
-    if commits := check.find_losses(exam.git, exam.head()):
+    if commits := check.find_losses(exam.git, exam.snapshot()):
         names, fix = check.name_commits(commits), check.cherry_pick(commits)
         return Row("lost commits", "note", names, fix)
     return Row("lost commits", "ok", "every commit of skillvault is reachable")
@@ -517,7 +517,7 @@ def _git_lock(lock: git_activity.GitLock, holder: str | None) -> Row:
 
 
 def _last_commit(exam: Examination) -> Row:
-    commits = exam.head().history.log(1)
+    commits = exam.snapshot().history.log(1)
     if not commits:
         return Row("last commit", "note", "the program has made none yet")
     age = exam.now - datetime.fromisoformat(commits[0].date)

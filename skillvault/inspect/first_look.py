@@ -18,7 +18,7 @@ from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import Correction, Outcome, Ref, Status
 from skillvault.model.skill_evidence import StatementEvidence
 from skillvault.model.text.text import shorten, terms
-from skillvault.vault.index.snapshot import Topics, evidence_of
+from skillvault.vault.index.snapshot import Snapshot, evidence_of
 
 _MAX_LESSONS = 3
 _MAX_QUOTE, _MAX_DEED, _MAX_TASK = 160, 220, 120  # characters of words, deeds and requests
@@ -87,16 +87,16 @@ class FirstLook(Struct, frozen=True, kw_only=True):
     needs: tuple[Need, ...]
 
 
-def take_first_look(view: Topics, is_in_file: Callable[[str, str], bool]) -> FirstLook:
+def take_first_look(snapshot: Snapshot, is_in_file: Callable[[str, str], bool]) -> FirstLook:
     """Return the first look at a vault; see `choose` for `is_in_file`."""
-    names = [row.name for row in view.skills.unarchived_rows("guide")]
+    names = [row.name for row in snapshot.skills.unarchived_rows("guide")]
     guides = {
         skill.subject or "": evidence.statements
-        for name, skill in view.skills.get_many(names).items()
-        if (evidence := evidence_of(view, Ref("skill", name)))
+        for name, skill in snapshot.skills.get_many(names).items()
+        if (evidence := evidence_of(snapshot, Ref("skill", name)))
     }
-    outcomes = [outcome for outcome in view.outcomes.values() if outcome.trust == "local"]
-    return choose(outcomes, view.corrections.waiting(), guides, is_in_file)
+    outcomes = [outcome for outcome in snapshot.outcomes.values() if outcome.trust == "local"]
+    return choose(outcomes, snapshot.corrections.waiting(), guides, is_in_file)
 
 
 def choose(

@@ -19,7 +19,7 @@ from skillvault.model.text.text import join_items, pluralize
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _RESULT_WORDS: tuple[tuple[Status, str], ...] = (
     ("failure", "failed"), ("success", "succeeded"), ("neutral", "neutral"),
@@ -80,7 +80,7 @@ def basis_of(outcomes: Iterable[Outcome], minutes: int) -> Basis:
     return Basis(tuple(rows))
 
 
-def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:
+def outcomes_under(snapshot: Snapshot, refs: Iterable[Ref]) -> list[Outcome]:
     """Return the outcomes among these records, and the outcomes that they link to."""
     ids: set[str] = set()
     level, visited_refs = set(refs), set[Ref]()
@@ -89,8 +89,10 @@ def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:
         ids.update(ref.id for ref in level if ref.kind in ("outcome", "evaluation"))
         nodes = sorted(ref for ref in level if ref.kind in ("fact", "skill", "session"))
         # What speaks against a thing is not what it rests on.
-        level = {link.source for link in view.links.by_target(nodes) if link.type != "contradicted"}
-    return list(view.outcomes.get_many(sorted(ids)).values())
+        level = {
+            link.source for link in snapshot.links.by_target(nodes) if link.type != "contradicted"
+        }
+    return list(snapshot.outcomes.get_many(sorted(ids)).values())
 
 
 _FILE_START = re.compile(r"^(?=diff --git )", re.MULTILINE)
@@ -120,11 +122,11 @@ class CommitReport(Struct, frozen=True):
     others: tuple[str, ...]
 
 
-def find_commits(head: Topics, conditions: LogFilter, limit: int | None) -> list[Commit]:
+def find_commits(snapshot: Snapshot, conditions: LogFilter, limit: int | None) -> list[Commit]:
     """Return the matching commits, newest first, once for each step."""
-    domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
+    domain_of = cache(lambda ref: _domain_of_end(snapshot, parse_ref(ref)))
     skill = [Ref("skill", conditions.skill)] if conditions.skill else []
-    skills = head.history.add_former_names(skill) if skill else []
+    skills = snapshot.history.add_former_names(skill) if skill else []
     names = set(map(str, skills))
 
     def meets_conditions(commit: Commit) -> bool:
@@ -137,22 +139,22 @@ def find_commits(head: Topics, conditions: LogFilter, limit: int | None) -> list
         )
 
     if conditions == LogFilter():
-        return head.history.log(limit)
-    commits = [commit for commit in head.history.log() if meets_conditions(commit)]
+        return snapshot.history.log(limit)
+    commits = [commit for commit in snapshot.history.log() if meets_conditions(commit)]
     shas = set(islice(dict.fromkeys(commit.sha for commit in commits), limit))
     return [commit for commit in commits if commit.sha in shas]
 
 
-def _domain_of_end(head: Topics, ref: Ref) -> str | None:
-    path = head.records.path_of(ref)
+def _domain_of_end(snapshot: Snapshot, ref: Ref) -> str | None:
+    path = snapshot.records.path_of(ref)
     if ref.kind == "skill":
-        skill = head.skills.find(ref.id)
+        skill = snapshot.skills.find(ref.id)
         return skill.domain if skill else None
     return layout.domain_of(path) if path else None
 
 
 def describe_commits(
-    store: Store, head: Topics, commits: Sequence[Commit], skill: str | None = None
+    store: Store, snapshot: Snapshot, commits: Sequence[Commit], skill: str | None = None
 ) -> Iterator[CommitReport]:
     """Yield a report on each commit; the texts of `skill` come first."""
     if not commits:
@@ -167,12 +169,14 @@ def describe_commits(
         author, text = messages[sha]
         changed_paths = list(files[sha])
         paths = [path for path in changed_paths if layout.shelf_of(path) in _READABLE]
-        links = [ref for ref in head.history.touched_refs(sha) if ref.kind == "link"]
-        types = Counter(link.type for link in head.links.get_many(ref.id for ref in links).values())
+        links = [ref for ref in snapshot.history.touched_refs(sha) if ref.kind == "link"]
+        types = Counter(
+            link.type for link in snapshot.links.get_many(ref.id for ref in links).values()
+        )
         sources = {parse_ref(ref) for step in steps for ref in step.sources}
         targets = {parse_ref(ref) for step in steps for ref in step.targets}
         # What the commit says that it is made of; else what its targets rest on.
-        outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
+        outcomes = outcomes_under(snapshot, sources) or outcomes_under(snapshot, targets)
         folders = (layout.shelf_of(path) for path in changed_paths if not layout.links_owner(path))
         other_counts = Counter(folder for folder in folders if folder not in _READABLE)
         yield CommitReport(
@@ -181,7 +185,7 @@ def describe_commits(
             author=author,
             text=text,
             patch=sort_patch(history.patch(sha, paths), skill),
-            basis=basis_of(outcomes, head.policy.evaluate.episode_minutes),
+            basis=basis_of(outcomes, snapshot.policy.evaluate.episode_minutes),
             links=join_items(
                 [f"{count} {link_type}" for link_type, count in sorted(types.items())]
             ),

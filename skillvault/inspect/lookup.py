@@ -32,7 +32,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import WorkTreeView
 from skillvault.vault.index.records import LinkEnds
-from skillvault.vault.index.snapshot import Topics, evidence_of
+from skillvault.vault.index.snapshot import Snapshot, evidence_of
 
 
 class Sides(Struct, frozen=True):
@@ -55,14 +55,14 @@ class ListedSkill(Struct, frozen=True):
     path: str
 
 
-def both_sides(view: Topics, ref: Ref) -> Sides:
+def both_sides(snapshot: Snapshot, ref: Ref) -> Sides:
     """Return the runs for and against a fact, or a skill and its facts.
 
     The evidence file of a skill takes precedence over its links.
     """
-    if ref.kind == "skill" and (evidence := evidence_of(view, ref)):
+    if ref.kind == "skill" and (evidence := evidence_of(snapshot, ref)):
         return sides_of(evidence)
-    return linked_sides(lambda target: view.links.by_target([target]), ref)
+    return linked_sides(lambda target: snapshot.links.by_target([target]), ref)
 
 
 def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
@@ -86,37 +86,37 @@ def sides_of(evidence: SkillEvidence) -> Sides:
     return Sides(tuple(sorted(supporting)), tuple(sorted(against - supporting)))
 
 
-def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> Ref:
+def resolve(store: Store, snapshot: Snapshot, text: str, *, forward: bool = False) -> Ref:
     """Return the record that `text` names; an error names the commit that removed it.
 
     With `forward`, the question is about the effects of the record.
     """
     try:
-        return provenance.resolve(head, store.root, text, forward=forward)
+        return provenance.resolve(snapshot, store.root, text, forward=forward)
     except UsageError:
         name = text.replace("_", "-")
-        removals = store.git.history.deletions(head.commit) if head.commit else {}
+        removals = store.git.history.deletions(snapshot.commit) if snapshot.commit else {}
         for path, sha in removals.items():
             ref = layout.ref_of(path)
             if ref and name in (ref.id, path):
                 raise UsageError(
                     f"{text}: was removed by commit {sha[:10]}; `git show {sha[:10]}` shows it, "
-                    f"`{undo_command(head, sha)}` brings it back"
+                    f"`{undo_command(snapshot, sha)}` brings it back"
                 ) from None
         raise
 
 
-def undo_command(head: Topics, sha: str) -> str:
+def undo_command(snapshot: Snapshot, sha: str) -> str:
     """Return the command that undoes a commit of the program or of a person."""
-    is_program = any(part.step for part in head.history.parts_of(sha))
+    is_program = any(part.step for part in snapshot.history.parts_of(sha))
     return f"{'skillvault undo' if is_program else 'git revert'} {sha[:10]}"
 
 
 def read_record(store: Store, name: str) -> tuple[Record, str]:
     """Return the record of a name and its path; SkillvaultError if it cannot be read."""
-    head = store.head()
-    path = head.records.path_of(resolve(store, head, name)) or ""
-    record = head.records.by_path([path])[path]
+    snapshot = store.snapshot()
+    path = snapshot.records.path_of(resolve(store, snapshot, name)) or ""
+    record = snapshot.records.by_path([path])[path]
     if isinstance(record, Problem):
         raise SkillvaultError(f"{path}: {record.message}")
     if isinstance(record, LinkList | TryLines):
@@ -135,19 +135,19 @@ def read_skill(store: Store, name: str) -> tuple[Skill, str]:
 
 def why(run: Run, text: str) -> dict[str, Any]:
     """Return `{ref, commits, sources, against, rules}`: the origin of a record."""
-    head, store = run.view, run.store
+    snapshot, store = run.snapshot, run.store
     empty_keys: dict[str, Any] = {"sources": [], "against": [], "rules": []}
     if (entry := run.shelf.layer_skill(text)) is not None:
-        return {**_layer_skill(head, entry), **empty_keys}
-    if (pattern := learned.find_pattern(head, text)) is not None:
-        return {**learned.explain_pattern(store, head, pattern), **empty_keys}
-    ref = resolve(store, head, text)
-    answers = questions.answers_behind(run, ref) if len(head.answers) else []
-    fact = head.facts.get_many([ref.id]).get(ref.id) if ref.kind == "fact" else None
+        return {**_layer_skill(snapshot, entry), **empty_keys}
+    if (pattern := learned.find_pattern(snapshot, text)) is not None:
+        return {**learned.explain_pattern(store, snapshot, pattern), **empty_keys}
+    ref = resolve(store, snapshot, text)
+    answers = questions.answers_behind(run, ref) if len(snapshot.answers) else []
+    fact = snapshot.facts.get_many([ref.id]).get(ref.id) if ref.kind == "fact" else None
     return {
-        **_with_commits(head, ref),
-        "sources": provenance.sources(head, ref),
-        "against": list(both_sides(head, ref).against),
+        **_with_commits(snapshot, ref),
+        "sources": provenance.sources(snapshot, ref),
+        "against": list(both_sides(snapshot, ref).against),
         "rules": status.tested_rules(run, ref),
         **({"stated": _statement_of(fact)} if fact and fact.session else {}),
         **({"answers": answers} if answers else {}),
@@ -162,19 +162,19 @@ def _statement_of(fact: Fact) -> dict[str, str | None]:
 
 def impact(run: Run, text: str) -> dict[str, Any]:
     """Return `{ref, commits, targets}`: what the loop made of a record."""
-    head = run.view
+    snapshot = run.snapshot
     if (entry := run.shelf.layer_skill(text)) is not None:
-        return {**_layer_skill(head, entry), "targets": []}
-    ref = resolve(run.store, head, text, forward=True)
-    return {**_with_commits(head, ref), "targets": provenance.targets(head, ref)}
+        return {**_layer_skill(snapshot, entry), "targets": []}
+    ref = resolve(run.store, snapshot, text, forward=True)
+    return {**_with_commits(snapshot, ref), "targets": provenance.targets(snapshot, ref)}
 
 
-def list_skills(head: Topics, shelf: str) -> list[ListedSkill]:
+def list_skills(snapshot: Snapshot, shelf: str) -> list[ListedSkill]:
     """Return the skills of a folder by name: `skills`, `proposed` or `archive`."""
     shelves = {
-        "skills": head.skills,
-        "proposed": head.skills.proposed,
-        "archive": head.skills.archived,
+        "skills": snapshot.skills,
+        "proposed": snapshot.skills.proposed,
+        "archive": snapshot.skills.archived,
     }
     fields = ("kind", "domain", "status", "origin", "created", "expires")
     return [
@@ -187,16 +187,16 @@ def list_skills(head: Topics, shelf: str) -> list[ListedSkill]:
     ]
 
 
-def _with_commits(head: Topics, ref: Ref) -> dict[str, Any]:
+def _with_commits(snapshot: Snapshot, ref: Ref) -> dict[str, Any]:
     """Return `{ref, commits}`: a record and all commits that changed it."""
-    commits = head.history.commits_touching([ref])
-    return {"ref": provenance.node(head, ref), "commits": list(map(_commit_shape, commits))}
+    commits = snapshot.history.commits_touching([ref])
+    return {"ref": provenance.node(snapshot, ref), "commits": list(map(_commit_shape, commits))}
 
 
-def _layer_skill(head: Topics, entry: ShelfSkill) -> dict[str, Any]:
+def _layer_skill(snapshot: Snapshot, entry: ShelfSkill) -> dict[str, Any]:
     """Return `{ref, commits}`: a skill from outside the vault, and the decisions about it here."""
     ref = Ref("skill", entry.skill.name)
-    commits = head.history.commits_changing(ref)
+    commits = snapshot.history.commits_changing(ref)
     node = {"kind": ref.kind, "id": ref.id, "path": entry.path, "layer": entry.layer}
     return {"ref": node, "commits": list(map(_commit_shape, commits))}
 
@@ -205,17 +205,19 @@ def _commit_shape(commit: Commit) -> dict[str, Any]:
     return {key: getattr(commit, key) for key in ("sha", "step", "subject", "date")}
 
 
-def remover(store: Store, head: Topics, view: WorkTreeView) -> Callable[[Ref], str | None]:
+def remover(
+    store: Store, snapshot: Snapshot, work_tree: WorkTreeView
+) -> Callable[[Ref], str | None]:
     """Return a function that names the commit and the person that removed a record."""
 
     @cache
     def deletions() -> dict[str, str]:
-        history = store.git.history.deletions(head.commit) if head.commit else {}
+        history = store.git.history.deletions(snapshot.commit) if snapshot.commit else {}
         refs = ((layout.ref_of(path), sha) for path, sha in reversed(history.items()))
         return {str(ref): sha for ref, sha in refs if ref}
 
     def find_remover(ref: Ref) -> str | None:
-        if ref in head.records and str(ref) not in view.paths:
+        if ref in snapshot.records and str(ref) not in work_tree.paths:
             return "removed here and not committed yet"
         commit = deletions().get(str(ref))
         return f"removed by commit {commit[:10]}" if commit else None

@@ -118,12 +118,12 @@ class Benefit(Struct, frozen=True, kw_only=True):
 def benefit_of(vault: PageRecords) -> Benefit:
     """Return the effect of all uses of skills in a vault."""
     skills_by_outcome: dict[str, list[str]] = defaultdict(list)
-    for outcome, skill, match, _ in vault.view.uses.matches():
+    for outcome, skill, match, _ in vault.snapshot.uses.matches():
         if match in APPLIED:
             skills_by_outcome[outcome].append(skill)
     decisions = [
         _ClosedDecision(moment(at), status, outcome in skills_by_outcome)
-        for outcome, at, status in vault.view.uses.closed_decisions(vault.domain)
+        for outcome, at, status in vault.snapshot.uses.closed_decisions(vault.domain)
     ]
     skills = vault.effects
     return Benefit(
@@ -229,7 +229,7 @@ class FailedDeed(Struct, frozen=True, kw_only=True):
 def skill_pages(vault: PageRecords) -> list[SkillPage]:
     """Return the skills of a vault: those that agents get first, each group by name."""
     history: dict[str, list[Revision]] = defaultdict(list)
-    for name, sha, date, step, subject in vault.view.history.touches_of_kind("skill"):
+    for name, sha, date, step, subject in vault.snapshot.history.touches_of_kind("skill"):
         touches = history[name]
         if not touches or touches[-1].commit != sha[:10]:
             touches.append(Revision(sha[:10], date, step, subject))
@@ -241,7 +241,7 @@ def skill_pages(vault: PageRecords) -> list[SkillPage]:
     for shelf, skills in vault.shelves.items():
         for name, skill in skills.items():
             ref = Ref("skill", name)
-            evidence, opposite = evidence_of(vault.view, ref), _OPPOSITES.get(skill.kind)
+            evidence, opposite = evidence_of(vault.snapshot, ref), _OPPOSITES.get(skill.kind)
             peers = by_subject.get(skill.subject or "", ())
             page = SkillPage(
                 name=name,
@@ -404,7 +404,7 @@ def domains_of(vault: PageRecords, pages: Sequence[SkillPage]) -> list[DomainFig
     causes: dict[str | None, list[str]] = defaultdict(list)
     for page, rule in _rules(pages):
         causes[page.skill.domain].append(f"{_action_of(rule)}: {rule.statement}")
-    domains = filter(vault.covers, vault.view.domains)
+    domains = filter(vault.covers, vault.snapshot.domains)
     by_domain: dict[str, list[Outcome]] = {name: [] for name in domains}
     for outcome in vault.outcomes.values():
         if outcome.id not in vault.overruled and outcome.trust == "local":
@@ -523,7 +523,7 @@ def waiting_of(vault: PageRecords) -> list[Waiting]:
             note=f"stated on {rule.created_at:%Y-%m-%d}",
             diff=[f"+{rule.text}"],
         )
-        for rule in rank_waiting(vault.view.corrections.waiting())
+        for rule in rank_waiting(vault.snapshot.corrections.waiting())
         if vault.covers(rule.domain)
     ]
     skills = [
@@ -581,14 +581,14 @@ def page_of(
 ) -> Page:
     """Return the page of these days; `answers` are the results of `status` and `stats`."""
     status, effects = answers
-    run.view.check_domain(domain)
+    run.snapshot.check_domain(domain)
     vault = read_records(run, effects, span, domain)
     benefit, skills = benefit_of(vault), skill_pages(vault)
     harmful = _harmful(benefit, skills)
     return Page(
         name=run.store.root.resolve().name,
         domain=domain,
-        head=run.view.commit,
+        head=run.snapshot.commit,
         week=week_of(vault),
         stops=[*harmful[:_HARMFUL_FIRST], *failed_deeds(vault, skills), *harmful[_HARMFUL_FIRST:]],
         waiting=waiting_of(vault),

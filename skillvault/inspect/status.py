@@ -30,15 +30,15 @@ _TEACHING = frozenset(
 
 def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
     """Return the current rules of a skill in words, with the figures of their tests."""
-    skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
+    skill = run.snapshot.skills.find(ref.id) if ref.kind == "skill" else None
     if skill is None:
         return []
     if skill.kind == "strategy" and skill.domain:
         rules = list(run.profile.strategy_rules(run, skill.domain))
     else:
-        sources = [link.source for link in run.view.links.by_target([Ref("skill", skill.name)])]
+        sources = [link.source for link in run.snapshot.links.by_target([Ref("skill", skill.name)])]
         ids = [source.id for source in sources if source.kind == "evaluation"]
-        actions = run.view.outcomes.actions_of(ids)
+        actions = run.snapshot.outcomes.actions_of(ids)
         rules = [rule for pair in actions for rule in run.accounts.rules_of_action(*pair)]
     fields = ("action", "result", "met", "other", "episodes", "lately", "p", "z")
     return [
@@ -110,24 +110,24 @@ class Status(Struct, frozen=True):
 
 def status(run: Run) -> Status:
     """Return the counts of the vault and the work that waits."""
-    head = run.view
-    files, links = head.records.count_by_folder(), head.links.count_by_type()
+    snapshot = run.snapshot
+    files, links = snapshot.records.count_by_folder(), snapshot.links.count_by_type()
     inbox, waiting = len(run.inbox.names()), count_waiting(run)
     paused = run.store.pause_reason(run.policy)
-    patterns, rules = learned.count_patterns_and_rules(run.store, head)
+    patterns, rules = learned.count_patterns_and_rules(run.store, snapshot)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.VAULT_FILE
     learner = learner_elsewhere(run.store.git, run.policy)
     settings = mark.read_text("utf-8", "replace") if mark.exists() else ""
     return Status(
         format=FORMAT,
-        head=head.commit,
-        domains=head.domains,
+        head=snapshot.commit,
+        domains=snapshot.domains,
         outcomes=files.get("outcomes", 0),
         evaluations=files.get("evaluations", 0),
         facts=files.get("memory", 0),
         skills=files.get("skills", 0),
-        proposed=len(head.skills.proposed),
+        proposed=len(snapshot.skills.proposed),
         archived=files.get("archive", 0),
         inbox=inbox,
         quarantine=len(run.inbox.quarantine.file_names()),
@@ -144,8 +144,8 @@ def status(run: Run) -> Status:
         patterns=patterns,
         rules=rules,
         learner=run.policy.learner,
-        unpushed=upstream.count_unpushed(run.view.commit) if upstream else 0,
-        silent=describe_silence(head, learner, waiting.get("evaluate", 0), run.now),
+        unpushed=upstream.count_unpushed(run.snapshot.commit) if upstream else 0,
+        silent=describe_silence(snapshot, learner, waiting.get("evaluate", 0), run.now),
         undecided=table.read_undecided(settings) if "# undecided: " in settings else {},
     )
 
@@ -167,16 +167,18 @@ class Attention(Struct, frozen=True):
 
 def find_attention(run: Run, questions: int) -> Attention:
     """Return the work that waits for a person; `questions` counts the open questions."""
-    view, day = run.view, f"{run.now:%Y-%m-%d}"
-    due_names = view.facts.due(day)
-    facts = due_facts(view.facts.get_many(due_names).values(), view.facts.superseded_ids(due_names))
+    snapshot, day = run.snapshot, f"{run.now:%Y-%m-%d}"
+    due_names = snapshot.facts.due(day)
+    facts = due_facts(
+        snapshot.facts.get_many(due_names).values(), snapshot.facts.superseded_ids(due_names)
+    )
     return Attention(
-        skills=len(view.skills.proposed),
-        rules=len(view.corrections.waiting()),
+        skills=len(snapshot.skills.proposed),
+        rules=len(snapshot.corrections.waiting()),
         questions=questions,
         quarantine=len(run.inbox.quarantine.file_names()),
         facts=len(facts),
-        learned=next(filter(_is_lesson, view.history.log(_SEARCHED_COMMITS)), None),
+        learned=next(filter(_is_lesson, snapshot.history.log(_SEARCHED_COMMITS)), None),
     )
 
 
@@ -187,7 +189,7 @@ def _is_lesson(commit: Commit) -> bool:
 
 def _judge(run: Run) -> JudgeStatus:
     settings = run.policy.judge
-    judge = JudgeStatus(provider=settings.provider, accuracy=accuracy_of(run.judge, run.view))
+    judge = JudgeStatus(provider=settings.provider, accuracy=accuracy_of(run.judge, run.snapshot))
     if judge.provider not in ("claude", "client"):
         return judge
     ledger = run.store.ledger
@@ -211,7 +213,7 @@ def _judge(run: Run) -> JudgeStatus:
 
 def count_waiting(run: Run) -> dict[str, int]:
     """Count the records that are due for each step, by queries alone."""
-    queue_lengths = run.view.due.lengths()
+    queue_lengths = run.snapshot.due.lengths()
     return {
         name: step.waiting(run)
         if step.waiting

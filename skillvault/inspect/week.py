@@ -22,7 +22,7 @@ from skillvault.model.records import Commit, Evaluation, Fact, Outcome, RecordKi
 from skillvault.model.text.text import first_sentences, flatten, pluralize
 from skillvault.vault.files import layout
 from skillvault.vault.index.records import LinkEnds
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _DomainRecord = TypeVar("_DomainRecord", Outcome, Evaluation, Fact)
 
@@ -49,9 +49,9 @@ class PageRecords(Struct, frozen=True, kw_only=True):
     effects: Sequence[SkillStats]
 
     @property
-    def view(self) -> Topics:
+    def snapshot(self) -> Snapshot:
         """The index of the vault."""
-        return self.run.view
+        return self.run.snapshot
 
     def skill(self, name: str) -> Skill | None:
         """Return the skill with this name in any folder."""
@@ -70,27 +70,27 @@ def read_records(
     run: Run, effects: Sequence[SkillStats], span: tuple[datetime, datetime], domain: str | None
 ) -> PageRecords:
     """Read the records that a page of these days needs."""
-    view, by_id = run.view, run.view.links.ends()
-    outcomes = _records_of_domain(view.outcomes, domain)
+    snapshot, by_id = run.snapshot, run.snapshot.links.ends()
+    outcomes = _records_of_domain(snapshot.outcomes, domain)
     links: dict[Ref, list[LinkEnds]] = defaultdict(list)
     for link in by_id.values():
         links[link.target].append(link)
-    folders = (view.skills, view.skills.proposed, view.skills.archived)
+    folders = (snapshot.skills, snapshot.skills.proposed, snapshot.skills.archived)
     return PageRecords(
         run=run,
         since=span[0],
         until=span[1],
         domain=domain,
         outcomes=outcomes,
-        evaluations=_records_of_domain(view.evaluations, domain),
-        facts=_records_of_domain(view.facts, domain),
+        evaluations=_records_of_domain(snapshot.evaluations, domain),
+        facts=_records_of_domain(snapshot.facts, domain),
         shelves={
             shelf: {name: skill for name, skill in folder.items() if domain in (None, skill.domain)}
             for shelf, folder in zip(layout.SHELVES, folders, strict=True)
         },
         links=links,
         by_id=by_id,
-        overruled=frozenset(view.outcomes.overruled_ids(outcomes)),
+        overruled=frozenset(snapshot.outcomes.overruled_ids(outcomes)),
         effects=effects,
     )
 
@@ -195,7 +195,7 @@ def week_of(vault: PageRecords) -> Week:
     """Return the events of the days that a page shows."""
     commits = [
         commit
-        for commit in vault.view.history.since(vault.since)
+        for commit in vault.snapshot.history.since(vault.since)
         if datetime.fromisoformat(commit.date) <= vault.until
     ]
     recorded_outcomes = [
@@ -245,7 +245,7 @@ def _day_changes(vault: PageRecords, events: Sequence[VaultEvent]) -> list[DayCh
 
 def _changed_lines(vault: PageRecords, ref: Ref, commits: Sequence[str]) -> list[str]:
     """Return the lines of a record that these commits, newest first, removed and added in all."""
-    path = vault.view.records.path_of(ref)
+    path = vault.snapshot.records.path_of(ref)
     if path is None:
         return []
     folders = layout.SHELVES if ref.kind == "skill" else path.split("/")[:1]
@@ -279,9 +279,9 @@ def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:
 def _learning_events(vault: PageRecords, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
     learning_commits = [commit for commit in commits if commit.step not in _NOT_LEARNING]
     pairs = [(commit, ref) for commit in learning_commits for ref in _targets(commit)]
-    first_commits = vault.view.history.makers({ref for _, ref in pairs})
+    first_commits = vault.snapshot.history.makers({ref for _, ref in pairs})
     last_commits = {ref: commit.sha for commit, ref in reversed(pairs)}
-    history, head = vault.run.store.git.history, vault.view.commit
+    history, head = vault.run.store.git.history, vault.snapshot.commit
     messages = history.messages(head, vault.since) if learning_commits and head else {}
     for commit in learning_commits:
         message = messages.get(commit.sha, "")
@@ -398,7 +398,7 @@ def _sentence(prose: str) -> str:
 def _removals(vault: PageRecords, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
     """Yield the skills and facts that a person removed in these days."""
     manual_commits = {commit.sha: commit for commit in commits if not commit.step}
-    head = vault.view.commit
+    head = vault.snapshot.commit
     if not manual_commits or head is None:
         return
     removals = vault.run.store.git.history.deletions(head, vault.since)
@@ -407,7 +407,7 @@ def _removals(vault: PageRecords, commits: Sequence[Commit]) -> Iterator[VaultEv
         for path, sha in removals.items()
         if sha in manual_commits and (ref := layout.ref_of(path)) and ref.kind in ("skill", "fact")
     }
-    existing_refs = vault.view.records.existing(commit_by_ref)
+    existing_refs = vault.snapshot.records.existing(commit_by_ref)
     for ref, commit in commit_by_ref.items():
         if ref not in existing_refs and vault.domain is None:
             yield VaultEvent(

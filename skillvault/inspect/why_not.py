@@ -27,17 +27,17 @@ def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[StepAnswer]
 
     See `Vault.why_not`.
     """
-    if text in run.view.domains:
+    if text in run.snapshot.domains:
         return ("domain", text), why_no_strategy(run, text)
-    if (rule := learned.find_rule(run.store, run.view, text)) is not None:
+    if (rule := learned.find_rule(run.store, run.snapshot, text)) is not None:
         return ("rule", rule), [learned.explain_rule(run, rule)]
     if stated_rule := _find_stated_rule(run, text):
         rule_id, answer = stated_rule
         return ("rule", rule_id), [answer]
     try:
-        ref = lookup.resolve(run.store, run.view, text, forward=True)
+        ref = lookup.resolve(run.store, run.snapshot, text, forward=True)
     except UsageError:
-        learned.refuse_ambiguous_rule(run.store, run.view, text)
+        learned.refuse_ambiguous_rule(run.store, run.snapshot, text)
         raise
     if ref.kind == "evaluation":
         ref = Ref("outcome", ref.id)
@@ -51,9 +51,9 @@ def _find_stated_rule(run: Run, text: str) -> tuple[str, StepAnswer] | None:
     """
     rules = {
         rule.id: (rule.text, sentences.stated_rule_answer(rule))
-        for rule in run.view.corrections.of_scope(None)
+        for rule in run.snapshot.corrections.of_scope(None)
     }
-    for fact in run.view.facts.approved_corrections():
+    for fact in run.snapshot.facts.approved_corrections():
         rules[fact.id] = fact.text, sentences.APPROVED_RULE
     return _choose_rule(text, rules) or _choose_rule(text, _rejected_rules(run))
 
@@ -78,7 +78,7 @@ def _choose_rule(
 def _rejected_rules(run: Run) -> dict[str, tuple[str, StepAnswer]]:
     """Map the ids of the rules that a person rejected to their text and the last rejection."""
     git, rules = run.store.git, dict[str, tuple[str, StepAnswer]]()
-    for commit in run.view.history.commits_of_step(REJECT):
+    for commit in run.snapshot.history.commits_of_step(REJECT):
         if not any(target.startswith("correction:") for target in commit.targets):
             continue
         for path in git.history.diff_trees(f"{commit.sha}^", commit.sha):
@@ -93,7 +93,7 @@ def _rejected_rules(run: Run) -> dict[str, tuple[str, StepAnswer]]:
 
 def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:
     """Return what a domain lacks for a strategy, with numbers."""
-    if not run.view.outcomes.count_evaluated(domain):
+    if not run.snapshot.outcomes.count_evaluated(domain):
         return [StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
     state = run.profile.strategy_state(run, domain)
     return [StepAnswer("generate", state.state, state.reason)]
@@ -101,37 +101,37 @@ def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:
 
 def why_not(run: Run, ref: Ref) -> list[StepAnswer]:
     """Return the answer of each step about an outcome, a fact or a session, with numbers."""
-    view = run.view
+    snapshot = run.snapshot
     if ref.kind not in ("outcome", "fact", "session"):
         raise UsageError(
             f"{ref.id}: why-not takes an outcome, a fact or a session; for a {ref.kind} ask why"
         )
-    if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
+    if ref.kind == "fact" and (fact := snapshot.facts.get(ref.id)):
         return _fact_answers(run, fact)
-    if ref.kind == "outcome" and (retraction := view.retractions.get(ref.id)):
+    if ref.kind == "outcome" and (retraction := snapshot.retractions.get(ref.id)):
         reason = f"{retraction.reason} ({retraction.by}, {retraction.at:%Y-%m-%d})"
         return [StepAnswer("retract", "retracted", f"counts nowhere: {reason}")]
-    if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
+    if ref.kind == "outcome" and (outcome := snapshot.outcomes.get(ref.id)):
         return _outcome_answers(run, outcome)
-    if ref.kind == "session" and (session := view.sessions.get(ref.id)):
+    if ref.kind == "session" and (session := snapshot.sessions.get(ref.id)):
         return sentences.session_answers(session, distill.find_state(run, session)[0])
     raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
 
 
 def _fact_answers(run: Run, fact: Fact) -> list[StepAnswer]:
-    material = material_of_facts(run, run.view.facts.by_domain([fact.domain]))
-    live_skills = run.view.skills.live(set(material.skills_of.values()))
+    material = material_of_facts(run, run.snapshot.facts.by_domain([fact.domain]))
+    live_skills = run.snapshot.skills.live(set(material.skills_of.values()))
     general = general_state(run, fact)
     return sentences.fact_answers(fact, material, live_skills, run.policy, general=general)
 
 
 def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:
     failed_item = evaluate.abandoned_outcomes(run).get(outcome.id)
-    unevaluated = [] if outcome.id in run.view.evaluations else [outcome]
+    unevaluated = [] if outcome.id in run.snapshot.evaluations else [outcome]
     edits = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
     return sentences.answers(
         outcome,
-        _action_outcomes(run, run.view.subjects.history(outcome.id, "action")),
+        _action_outcomes(run, run.snapshot.subjects.history(outcome.id, "action")),
         run.rejections,
         promote.promotion_state(run, outcome.id),
         judge_failure=failed_item.reason if failed_item else None,
@@ -140,27 +140,27 @@ def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:
 
 
 def _action_outcomes(run: Run, history: Sequence[IndexedOutcome]) -> ActionOutcomes:
-    outcomes = run.view.outcomes.get_many(entry.id for entry in history)
+    outcomes = run.snapshot.outcomes.get_many(entry.id for entry in history)
     waiting = {
         entry.id: SkillState("retracted", "counts nowhere")
-        if entry.id in run.view.retractions
+        if entry.id in run.snapshot.retractions
         else SkillState("waiting", "not evaluated")
         for entry in history
         if entry.id in outcomes and not entry.evaluated
     }
     return ActionOutcomes(
         outcomes=outcomes,
-        evaluations=run.view.evaluations.get_many(outcomes),
+        evaluations=run.snapshot.evaluations.get_many(outcomes),
         states={**waiting, **run.profile.outcome_states(run, history, outcomes)},
     )
 
 
 def reasons(run: Run) -> dict[str, list[str]]:
     """Return the reasons why a run made no skill and no fact, grouped, with counts."""
-    histories = run.accounts.histories(run.view.outcomes, "action")
+    histories = run.accounts.histories(run.snapshot.outcomes, "action")
     actions = (_action_outcomes(run, history) for history in histories)
-    summaries = {"skill": sentences.summary(actions, run.policy, len(run.view.sessions))}
-    if len(run.view.evaluations):
-        materials = promote.material_pages(run, run.view.evaluations)
+    summaries = {"skill": sentences.summary(actions, run.policy, len(run.snapshot.sessions))}
+    if len(run.snapshot.evaluations):
+        materials = promote.material_pages(run, run.snapshot.evaluations)
         summaries["fact"] = sentences.memory_summary(materials, run.profile)
     return summaries

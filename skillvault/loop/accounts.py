@@ -74,7 +74,9 @@ class Readings:
         return self._latest(key, self._position(key).point)
 
     def _latest(self, key: AccountKey, end: tuple[int, str]) -> list[IndexedOutcome]:
-        return self._run.view.subjects.evaluated_until(key, end, self._run.policy.evaluate.peers)
+        return self._run.snapshot.subjects.evaluated_until(
+            key, end, self._run.policy.evaluate.peers
+        )
 
     def _position(self, key: AccountKey) -> Position:
         if not self._store:
@@ -84,7 +86,7 @@ class Readings:
 
     def _follow(self, store: Subjects) -> None:
         """Update the stored positions for new outcomes; recount accounts with changed outcomes."""
-        changed_ids = self._run.view.due.keys(COUNTED.name)
+        changed_ids = self._run.snapshot.due.keys(COUNTED.name)
         for scope in SCOPES if changed_ids else ():
             for key, outcomes in store.accounts(changed_ids, scope).items():
                 position = store.position(key)
@@ -94,10 +96,10 @@ class Readings:
                     position = Position()
                 end, counts = self._advance(key, position)
                 store.keep_position(key, end, counts, is_recount=not position.outcomes)
-        self._run.view.due.mark_done(COUNTED.name, changed_ids)
+        self._run.snapshot.due.mark_done(COUNTED.name, changed_ids)
 
     def _advance(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
-        subjects = self._run.view.subjects
+        subjects = self._run.snapshot.subjects
         outcomes = self._with_marks(subjects.evaluated_after(key, position.last))
         marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
         counts = subjects.mark_counts(key, marks) if position.outcomes else {}
@@ -105,7 +107,7 @@ class Readings:
 
     def _with_marks(self, outcomes: Sequence[IndexedOutcome]) -> list[IndexedOutcome]:
         ids = [outcome.id for outcome in outcomes if outcome.marks is None]
-        records = self._run.view.outcomes.get_many(ids)
+        records = self._run.snapshot.outcomes.get_many(ids)
         marks = {key: marks_of(outcome, self._run.policy) for key, outcome in records.items()}
         if marks and self._store:
             self._store.keep_marks(marks)
@@ -128,13 +130,13 @@ class Accounts:
 
     def __init__(self, run: RunMaterial) -> None:
         self._run = run
-        self._view = run.view
+        self._snapshot = run.snapshot
         self._store = run.subjects
         self._accounts: dict[tuple[tuple[str, ...], bytes], Account] = {}
         self._findings: dict[tuple[int, SkillKind], Findings] = {}
         self._new_statement_keys: dict[str, dict[str, ActionKeys]] = {}
         self._clocks: dict[str, datetime | None] = {}
-        self._quotations = Quotations(run.view)
+        self._quotations = Quotations(run.snapshot)
         self.readings = Readings(run)
         self._rules: dict[tuple[str, str], _ActionRules] = {}
 
@@ -160,11 +162,11 @@ class Accounts:
 
     def _load_due(self, step: str) -> tuple[list[DueAccount], set[str]]:
         """Return the accounts that are due for a step, and the due keys without an account."""
-        due_keys = set(self._view.due.keys(step))
+        due_keys = set(self._snapshot.due.keys(step))
         accounts: list[tuple[IndexedOutcome, DueAccount]] = []
         by_domain: dict[str, set[str]] = defaultdict(set)
         for scope, kinds in _SCOPES:
-            for key, outcomes in self._view.subjects.accounts(due_keys, scope).items():
+            for key, outcomes in self._snapshot.subjects.accounts(due_keys, scope).items():
                 history = self.readings.read_account(key, outcomes)
                 if not history:
                     continue
@@ -187,7 +189,7 @@ class Accounts:
         for outcome_id in ids:
             if outcome_id in done_ids:
                 continue
-            history = self._view.subjects.history(outcome_id, scope)
+            history = self._snapshot.subjects.history(outcome_id, scope)
             done_ids.update(outcome.id for outcome in history)
             if history:
                 yield history
@@ -197,11 +199,11 @@ class Accounts:
     def build_account(self, history: Sequence[IndexedOutcome]) -> Account:
         """Return an account with these outcomes, their evaluations, and the rules of actions."""
         ids = tuple(outcome.id for outcome in history)
-        evaluations = self._view.evaluations.get_many(ids)
+        evaluations = self._snapshot.evaluations.get_many(ids)
         # An answer may change an evaluation within a run, so it is part of the key.
         cache_key = ids, msgspec.msgpack.encode(list(evaluations.values()))
         if cache_key not in self._accounts:
-            records = self._view.outcomes.get_many(ids)
+            records = self._snapshot.outcomes.get_many(ids)
             outcomes = tuple(records[key] for key in ids if key in records)
             trusted = (outcome for outcome in outcomes if outcome.trust == "local")
             actions = sorted({(outcome.domain, outcome.decision.action) for outcome in trusted})
@@ -226,10 +228,10 @@ class Accounts:
         key = AccountKey("action", domain, action, "local")
         ids = [outcome.id for outcome in self.readings.read_to_point(key)]
         digest = sha256("\n".join(ids).encode()).hexdigest()
-        stored_digest, data = self._view.subjects.rules(domain, action)
+        stored_digest, data = self._snapshot.subjects.rules(domain, action)
         if stored_digest == digest:
             return msgspec.msgpack.decode(data, type=_ActionRules) if data else ()
-        outcomes = self._view.outcomes.get_many(ids)
+        outcomes = self._snapshot.outcomes.get_many(ids)
         rules = action_rules(list(outcomes.values()), self._run.policy)
         if self._store:
             self._store.keep_rules(domain, action, (digest, msgspec.msgpack.encode(rules)))
@@ -239,7 +241,7 @@ class Accounts:
         """Yield the accounts of the actions and subjects of these outcomes."""
         ids = sorted(outcome_ids)
         for scope, kinds in _SCOPES:
-            for key in self._view.subjects.accounts(ids, scope):
+            for key in self._snapshot.subjects.accounts(ids, scope):
                 if history := self.readings.read_account(key):
                     yield DueAccount(self.build_account(history), kinds, frozenset())
 
@@ -268,14 +270,14 @@ class Accounts:
         return [row.first for row in rows if not shared_keys.isdisjoint(row.keys)], shared_keys
 
     def _statement_keys(self, domain: str) -> list[ActionKeys]:
-        rows = {row.action: row for row in self._view.subjects.action_keys(domain)}
+        rows = {row.action: row for row in self._snapshot.subjects.action_keys(domain)}
         return [*(rows | self._new_statement_keys.get(domain, {})).values()]
 
     def evolved_account(self, domain: str) -> DueAccount | None:
         """Return the account of the statements that three or more actions share, or None."""
         first_ids, shared_keys = self.find_agreement(domain)
         history: list[IndexedOutcome] = []
-        for key in self._view.subjects.accounts(first_ids, "action"):
+        for key in self._snapshot.subjects.accounts(first_ids, "action"):
             outcomes = self.readings.read_account(key)
             tries = self.build_account(outcomes).tries
             ids = {t.id for t in tries if not shared_keys.isdisjoint(try_keys(t, either=True))}
@@ -297,7 +299,7 @@ class Accounts:
 
     def strategy_account(self, domain: str) -> DueAccount | None:
         """Return the account of the actions with a rule or lead, or None."""
-        keys = self._view.subjects.accounts(self.find_ruled_actions(domain), "action")
+        keys = self._snapshot.subjects.accounts(self.find_ruled_actions(domain), "action")
         history = sorted(outcome for key in keys for outcome in self.readings.read_account(key))
         if not history:
             return None
@@ -307,7 +309,7 @@ class Accounts:
 
     def find_skill(self, findings: Findings) -> ExistingSkill:
         """Return the existing skill for findings, with what decides if it may be changed."""
-        view = self._view
+        snapshot = self._snapshot
         domain = findings.account.outcomes[0].domain
         sources = [Ref("evaluation", outcome.id) for outcome in findings.account.outcomes]
         # The skill of the subject replaces the skills of single outcomes.
@@ -318,12 +320,12 @@ class Accounts:
         skills = [(shelf, skill) for shelf, skill in candidates if not skill.replaces]
         living_skills = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
         shelf, skill = next(iter(living_skills or skills), ("", None))
-        refs = refs_with_version(view, skill.name) if skill else []
-        linked_ids = (view.links.sources_among(sources, ref) for ref in refs)
+        refs = refs_with_version(snapshot, skill.name) if skill else []
+        linked_ids = (snapshot.links.sources_among(sources, ref) for ref in refs)
         if domain not in self._clocks:
-            self._clocks[domain] = clock(view, domain, self._run.now, self._run.profile)
+            self._clocks[domain] = clock(snapshot, domain, self._run.now, self._run.profile)
         return ExistingSkill(
-            skill=with_waiting_account(view, skill) if skill else None,
+            skill=with_waiting_account(snapshot, skill) if skill else None,
             shelf=shelf,
             others=tuple(f"{at}/{s.name}" for at, s in living_skills[1:] if self.is_managed(s)),
             linked=frozenset[str]().union(*linked_ids),
@@ -335,8 +337,8 @@ class Accounts:
 
     def _skills_of_subject(self, findings: Findings) -> Iterator[tuple[str, Skill]]:
         properties = (findings.kind, findings.account.outcomes[0].trust, "generated")
-        for row in self._view.skills.by_subject(subject_key(skill_subject(findings))):
-            skill = self._view.skills.find(row.name)
+        for row in self._snapshot.skills.by_subject(subject_key(skill_subject(findings))):
+            skill = self._snapshot.skills.find(row.name)
             if skill and (skill.kind, skill.trust, skill.origin) == properties:
                 yield row.shelf, skill
 
@@ -346,17 +348,17 @@ class Accounts:
         """Yield (shelf, skill) of the skills that single outcomes made under the profile `seed`."""
         if findings.kind not in ("warning", "pattern"):
             return
-        view = self._view
-        names = view.skills.generated_without_subject(findings.kind, sources)
-        shelves = {row.name: row.shelf for row in view.skills.statuses(names)}
-        skills = [skill for name in names if (skill := view.skills.find(name))]
+        snapshot = self._snapshot
+        names = snapshot.skills.generated_without_subject(findings.kind, sources)
+        shelves = {row.name: row.shelf for row in snapshot.skills.statuses(names)}
+        skills = [skill for name in names if (skill := snapshot.skills.find(name))]
         for skill in sorted(skills, key=lambda skill: (skill.created or "", skill.name)):
             if skill.origin == "generated" and skill.name in shelves:
                 yield shelves[skill.name], skill
 
     def _last_steps(self, skill: Skill) -> list[str]:
         """Return the steps of the last commit on a skill, or [""] if a person made it."""
-        commits = self._view.history.commits_touching([Ref("skill", skill.name)])
+        commits = self._snapshot.history.commits_touching([Ref("skill", skill.name)])
         return [commit.step for commit in commits if commit.sha == commits[0].sha]
 
     def is_managed(self, skill: Skill) -> bool:
@@ -374,9 +376,11 @@ class Accounts:
         return f"the step {archiver}" if archiver else "a person"
 
     def _find_unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
-        links = [link for link in self._view.links.by_source(sources) if link.type == "generated"]
+        links = [
+            link for link in self._snapshot.links.by_source(sources) if link.type == "generated"
+        ]
         names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
-        paths = (self._view.records.path_of(Ref("skill", name)) for name in sorted(names))
+        paths = (self._snapshot.records.path_of(Ref("skill", name)) for name in sorted(names))
         return next((path for path in paths if path), None)
 
     def _find_rejection(self, findings: Findings) -> Rejection | None:
@@ -387,7 +391,7 @@ class Accounts:
             return next(filter(None, matches), None)
         scope: Scope = "subject" if findings.kind in ("warning", "pattern") else "action"
         first = findings.account.outcomes[0]
-        for outcome in self._view.subjects.history(first.id, scope):  # with retracted outcomes
+        for outcome in self._snapshot.subjects.history(first.id, scope):  # with retracted outcomes
             source = Ref("evaluation", outcome.id)
             if match := rejections.of_source("generate", source, "skill", f"{findings.kind}-"):
                 return match

@@ -43,11 +43,13 @@ def step(run: Run) -> Iterator[Change]:
     If a person edits an affected file, a new answer is committed alone and its effect waits. A
     clone that does not learn only commits answers; the learner uses them.
     """
-    new_answers = [answer for answer in run.options.answers if answer.id not in run.view.answers]
+    new_answers = [
+        answer for answer in run.options.answers if answer.id not in run.snapshot.answers
+    ]
     if run.report.learner:  # the answers stay due, because this clone may become the learner
         yield from (answer_rules.answer_change(answer) for answer in new_answers)
         return
-    due_keys = set(run.view.due.keys(STEP))
+    due_keys = set(run.snapshot.due.keys(STEP))
     waiting_refs: set[str] = set()
     for answer in new_answers:
         change = _find_effect(run, answer, is_new=True)
@@ -56,7 +58,7 @@ def step(run: Run) -> Iterator[Change]:
                 waiting_refs.add(answer.id)
             change = answer_rules.answer_change(answer)
         yield change
-    for answer in run.view.answers.get_many(due_keys).values():
+    for answer in run.snapshot.answers.get_many(due_keys).values():
         change = _find_effect(run, answer, is_new=False)
         if change is not None and (edits := _find_edits(run, change)):
             waiting_refs.add(answer.id)
@@ -77,7 +79,7 @@ def _ask_claude(run: Run) -> Iterator[Change]:
 def _find_edits(run: Run, change: Change) -> dict[str, str]:
     """Return the affected paths that a person edits, each with the reason to wait."""
     paths = [layout.path_of(record) for record in change.writes if not isinstance(record, Link)]
-    paths += [*change.removes, *edit_link_lists(change, run.view)]
+    paths += [*change.removes, *edit_link_lists(change, run.snapshot)]
     paths += [rewrite.path for rewrite in change.rewrites] + [edit.path for edit in change.edits]
     return run.store.local_edits(dict.fromkeys(paths, b""))
 
@@ -99,13 +101,13 @@ def _find_effect(run: Run, answer: Answer, *, is_new: bool) -> Change | None:
 def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcome]:
     """Return the outcomes that an answer is about: all outcomes of a decision for a verdict."""
     if answer.kind in _LESSON_KINDS:
-        return list(run.view.outcomes.get_many([answer.subject]).values())
+        return list(run.snapshot.outcomes.get_many([answer.subject]).values())
     ids = [
         outcome_id
-        for outcome_id, action, target in run.view.outcomes.domain_subjects(answer.domain)
+        for outcome_id, action, target in run.snapshot.outcomes.domain_subjects(answer.domain)
         if prompts.subject_line(answer.domain, action, target) == answer.subject
     ]
-    outcomes = run.view.outcomes.get_many(ids).values()
+    outcomes = run.snapshot.outcomes.get_many(ids).values()
     question_of = judge.questions.verdict_question
     return [o for o in outcomes if question_of(blind_case(o)).topic.question == answer.id]
 
@@ -113,23 +115,23 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
 def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
     """Return an evaluation with the new answers; None without changes, or if a person edited it."""
     ref = Ref("evaluation", outcome.id)
-    evaluation = run.view.evaluations.get_many([outcome.id]).get(outcome.id)
+    evaluation = run.snapshot.evaluations.get_many([outcome.id]).get(outcome.id)
     if evaluation is None or _is_personal(run, ref):
         return None
     judgment = judge_case(judge, case_of(run, outcome), run.policy)
     if not isinstance(judgment, Judgment) or judgment.evaluation == evaluation:
         return None
-    links = [link for link in run.view.links.by_source([ref]) if link.target.kind == "fact"]
+    links = [link for link in run.snapshot.links.by_source([ref]) if link.target.kind == "fact"]
     fact_ids = [link.target.id for link in links if link.type in ("promoted", "reinforced")]
     fact_ids += _find_later_facts(run, judgment.evaluation, outcome)
     facts = {
         key: fact
-        for key, fact in run.view.facts.get_many(fact_ids).items()
+        for key, fact in run.snapshot.facts.get_many(fact_ids).items()
         if fact.kind == "judge" and not _is_personal(run, Ref("fact", key))
     }
     refs = [Ref("fact", key) for key in facts]
-    fact_links = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
-    paths = {ref: path for ref in refs if (path := run.view.records.path_of(ref))}
+    fact_links = [*run.snapshot.links.by_source(refs), *run.snapshot.links.by_target(refs)]
+    paths = {ref: path for ref in refs if (path := run.snapshot.records.path_of(ref))}
     paths |= {ref_of(link): str(ref_of(link)) for link in (*links, *fact_links)}
     return Rewording(
         old=evaluation,
@@ -142,7 +144,7 @@ def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
 
 
 def _is_personal(run: Run, ref: Ref) -> bool:
-    commits = run.view.history.commits_touching([ref])
+    commits = run.snapshot.history.commits_touching([ref])
     return bool(commits) and not commits[0].step
 
 
@@ -154,7 +156,7 @@ def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> lis
     new_run = evaluated_run(evaluation, outcome)
     if new_run is None:
         return []
-    book = run_book(run.view)
+    book = run_book(run.snapshot)
     claims = book.find_similar(new_run)
     digests = [digest for digest, claim in claims.items() if is_same(claim, new_run.claim)]
     makers = book.first_facts(new_run.domain, digests)
@@ -173,7 +175,7 @@ def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) 
 
     An answer is not used if the material of the text has changed since the question.
     """
-    outcome_ids = run.view.outcomes.since(answer.domain, answer.at, answer.trust)
+    outcome_ids = run.snapshot.outcomes.since(answer.domain, answer.at, answer.trust)
     texts = (texts_about(run, answer.domain, outcome_ids), general_texts(run), passage_texts(run))
     for text in chain(*texts, session_texts(run, answer.domain)):
         question = text_question(judge, text)

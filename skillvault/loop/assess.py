@@ -24,12 +24,12 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def _find_due(run: Run) -> Iterator[Change]:
-    view = run.view
-    evidence = run.shelf.uses.evidence(view)
-    clock_of = cache(partial(clock, view, now=run.now, rules=run.profile))
-    for row in view.skills.statuses(evidence):
+    snapshot = run.snapshot
+    evidence = run.shelf.uses.evidence(snapshot)
+    clock_of = cache(partial(clock, snapshot, now=run.now, rules=run.profile))
+    for row in snapshot.skills.statuses(evidence):
         time = clock_of(row.domain) or run.now
-        skill = load_assessed_skill(view, row, evidence[row.name], time)
+        skill = load_assessed_skill(snapshot, row, evidence[row.name], time)
         change = assess.status_change(skill, run.profile)
         if not change or (change.moves and row.shelf == "skills" and _keeps_guide(run, row.name)):
             continue
@@ -38,7 +38,7 @@ def _find_due(run: Run) -> Iterator[Change]:
 
 def _keeps_guide(run: Run, name: str) -> bool:
     """Return True for a guide with rules or with edits of a person; it is never retired."""
-    skill = run.view.skills.find(name)
+    skill = run.snapshot.skills.find(name)
     if skill is None or skill.kind != "guide":
         return False
     has_rules = any(heading == RULES for heading, _ in sections_of(skill.body))

@@ -64,9 +64,9 @@ def is_due(run: Run) -> bool:
     """Return True if an input changed since the last search, or if the search is too old."""
     if STEP in run.options.steps:
         return True
-    last_scan, scan = run.view.captures.last_scan, _scan_inputs(run)
+    last_scan, scan = run.snapshot.captures.last_scan, _scan_inputs(run)
     if last_scan is None:  # an empty vault needs no search
-        return bool(scan.tail or any(learned.count_patterns_and_rules(run.store, run.view)))
+        return bool(scan.tail or any(learned.count_patterns_and_rules(run.store, run.snapshot)))
     is_old = bool(scan.code) and scan.at - last_scan.at >= run.policy.capture.hours * _HOUR_SECONDS
     return is_old or replace(last_scan, at=scan.at) != scan
 
@@ -77,7 +77,7 @@ def _scan_inputs(run: Run) -> EvidenceScan:
 
 
 def _blobs_of_tiers(run: Run) -> dict[str, str | None]:
-    return {path: run.view.files.get(path) for path in (layout.LEARNINGS, layout.EXPERTISE)}
+    return {path: run.snapshot.files.get(path) for path in (layout.LEARNINGS, layout.EXPERTISE)}
 
 
 def _tail_blob(run: Run) -> str:
@@ -85,7 +85,10 @@ def _tail_blob(run: Run) -> str:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
         return error.code
-    content, base = (file.content if file else b"", learned.committed_rules(run.store, run.view))
+    content, base = (
+        file.content if file else b"",
+        learned.committed_rules(run.store, run.snapshot),
+    )
     return _blob_of(content.removeprefix(base)) if content != base else ""
 
 
@@ -129,8 +132,8 @@ def _adopt_rules(run: Run) -> Generator[Change, None, str | None]:
 
 
 def _find_appended(run: Run) -> AppendedText | None:
-    blob = run.view.files.get(layout.LEARNINGS)
-    committed_text = learned.committed_rules(run.store, run.view)
+    blob = run.snapshot.files.get(layout.LEARNINGS)
+    committed_text = learned.committed_rules(run.store, run.snapshot)
     settle_seconds = run.policy.record.settle_seconds
     deadline = time.monotonic() + (0 if run.options.dry else settle_seconds)
     while True:
@@ -153,7 +156,7 @@ def _find_appended(run: Run) -> AppendedText | None:
 
 def _load_tiers(run: Run) -> Tiers | None:
     try:
-        return learned.read_tiers(run.store, run.view)
+        return learned.read_tiers(run.store, run.snapshot)
     except BadInputError as error:
         message = f"{error.message}; nothing is captured"
         run.report.problems.append(Problem(layout.EXPERTISE, error.key, error.code, message))

@@ -3,15 +3,15 @@
 from datetime import datetime
 
 from skillvault.learning.rules import Rules
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 
-def clock(view: Topics, domain: str | None, now: datetime, rules: Rules) -> datetime | None:
+def clock(snapshot: Snapshot, domain: str | None, now: datetime, rules: Rules) -> datetime | None:
     """Return the time of the latest trusted outcome or session of a domain, or None without any.
 
     With `domain` None, look in the whole vault, so that imported old skills do not expire at once.
     The profile `seed` uses `now` instead.
     """
-    latest_times = (view.outcomes.latest_time(domain), view.sessions.latest_time(domain))
+    latest_times = (snapshot.outcomes.latest_time(domain), snapshot.sessions.latest_time(domain))
     time: datetime | None = rules.time(max(filter(None, latest_times), default=None), now)
     return time

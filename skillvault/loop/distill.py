@@ -19,8 +19,8 @@ from skillvault.model.records import Ref, Session, Skill, link_id, stamp
 
 def step(run: Run) -> Iterator[Change]:
     """Yield a new skill for each session, or a link to the skill that says the same."""
-    keys = run.view.due.keys(STEP)
-    sessions = run.view.sessions.in_order(keys)
+    keys = run.snapshot.due.keys(STEP)
+    sessions = run.snapshot.sessions.in_order(keys)
     run.settle(STEP, set(keys).difference(session.id for session in sessions))
     for session in sessions:
         state, existing = find_state(run, session)
@@ -43,32 +43,32 @@ def find_state(run: Run, session: Session) -> tuple[SkillState, ExistingSessionS
 
 def living_skills(run: Run, domain: str) -> list[tuple[str, Skill]]:
     """Return (name, skill) of the skills of a domain that are not archived, sorted by name."""
-    skills = run.view.skills
+    skills = run.snapshot.skills
     names = [*skills.names("skills", domain), *skills.names("proposed", domain)]
     return sorted(skills.live(names).items())
 
 
 def session_excerpts(run: Run, skill: str) -> list[Session]:
     """Return excerpts of the sessions from which a skill was made, oldest first."""
-    sessions = run.view.sessions.in_order(run.view.sessions.sources_of(skill))
+    sessions = run.snapshot.sessions.in_order(run.snapshot.sessions.sources_of(skill))
     return [excerpt(session, run.policy.distill) for session in sessions]
 
 
 def _find_existing(run: Run, session: Session) -> ExistingSessionSkill:
     source = Ref("session", session.id)
     product = run.products_of(STEP, "skill", [source]).get(session.id)
-    links = [link for link in run.view.links.by_source([source]) if link.type == "distilled"]
-    living_refs = run.view.records.existing(link.target for link in links)
+    links = [link for link in run.snapshot.links.by_source([source]) if link.type == "distilled"]
+    living_refs = run.snapshot.records.existing(link.target for link in links)
     skill = product or next((ref.id for ref in sorted(living_refs)), None)
     rejection = None if skill else run.rejections.of_source(STEP, source, "skill")
     if skill or rejection:
         ref = Ref("skill", skill or "")
-        merged_name = run.view.links.merge_targets([ref]).get(ref.id)
+        merged_name = run.snapshot.links.merge_targets([ref]).get(ref.id)
         return ExistingSessionSkill(skill=skill, merged=merged_name, rejection=rejection)
     # Make no skill whose time to live is over already.
     days = run.policy.days(distill.excerpt_of([session]).kind)
     start = run.profile.time(session.ended_at, run.now)
-    time = clock(run.view, session.domain, run.now, run.profile)
+    time = clock(run.snapshot, session.domain, run.now, run.profile)
     return ExistingSessionSkill(
         repeats=_find_repeated(run, excerpt(session, run.policy.distill)),
         is_over=bool(time and days and expiry_time(start, days) < stamp(time)),
@@ -99,7 +99,7 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
     return distill.distilled_change(
         brief,
         draft,
-        is_taken=run.view.skills.is_name_taken,
+        is_taken=run.snapshot.skills.is_name_taken,
         at=run.profile.time(session.ended_at, run.now),
         policy=run.policy,
     )
@@ -116,6 +116,6 @@ def _link_repeated(
     link = link_id("reinforced", Ref("session", session.id), Ref("skill", existing.repeats))
     if rejection := run.rejections.of_target(Ref("link", link)):
         run.report.rejected.append(rejection)
-    elif Ref("link", link) not in run.view.records:
+    elif Ref("link", link) not in run.snapshot.records:
         time = run.profile.time(session.ended_at, run.now)
         yield distill.repeat_change(session, existing.repeats, time)

@@ -17,7 +17,7 @@ from skillvault.model.brief import Draft
 from skillvault.model.change import Change
 from skillvault.model.records import Correction, Ref, Skill, stamp
 from skillvault.model.text.text import slug
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 
 class ProposedRules(NamedTuple):
@@ -27,20 +27,20 @@ class ProposedRules(NamedTuple):
     repeats: int
 
 
-def find_new_rules(view: Topics, rules: Iterable[Correction]) -> ProposedRules:
+def find_new_rules(snapshot: Snapshot, rules: Iterable[Correction]) -> ProposedRules:
     """Return the rules that were never in the vault; a newer version of a fact supersedes it."""
     proposals: dict[str, Correction] = {}
     repeated_ids: set[str] = set()
     for rule in rules:
-        versions = find_similar_versions(view, rule.text, rule.domain, scope=rule.scope)
+        versions = find_similar_versions(snapshot, rule.text, rule.domain, scope=rule.scope)
         repeated_ids.update(fact.id for fact in versions.copies)
         if not versions.copies:
             older_id = versions.replaced[-1].id if versions.replaced else None
             proposals[rule.id] = replace(rule, supersedes=older_id)
     refs = [Ref(kind, rule_id) for rule_id in proposals for kind in ("correction", "fact")]
-    repeated_ids |= {ref.id for ref in view.history.last_mentions(refs)}
-    repeated_ids |= {ref.id for ref in refs if ref in view.records}
-    texts = {" ".join(fact.text.split()) for fact in view.facts.values()}
+    repeated_ids |= {ref.id for ref in snapshot.history.last_mentions(refs)}
+    repeated_ids |= {ref.id for ref in refs if ref in snapshot.records}
+    texts = {" ".join(fact.text.split()) for fact in snapshot.facts.values()}
     repeated_ids |= {rule_id for rule_id, rule in proposals.items() if rule.text in texts}
     new_rules = [rule for rule_id, rule in proposals.items() if rule_id not in repeated_ids]
     return ProposedRules(new_rules, len(repeated_ids))
@@ -66,14 +66,14 @@ def decide_passage(run: Run, passage: Correction, draft: Draft) -> Change | None
         for text in draft.rules
     )
     skill = _build_skill(run, passage, draft) if draft.sections else None
-    return corrections.decided_change(passage, find_new_rules(run.view, rules).rules, skill)
+    return corrections.decided_change(passage, find_new_rules(run.snapshot, rules).rules, skill)
 
 
 def _build_skill(run: Run, passage: Correction, draft: Draft) -> Skill | None:
     name = install.free_name(
         slug(draft.title) or passage.id,
         passage.id.removeprefix(corrections.PASSAGE),
-        run.view.skills.is_name_taken,
+        run.snapshot.skills.is_name_taken,
     )
     if name is None:
         return None

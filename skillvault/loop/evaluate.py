@@ -50,7 +50,9 @@ def step(run: Run) -> Iterator[Change]:
     """Yield a change for each batch of outcomes of a domain, untrusted outcomes last."""
     batches, excess = split_by_quota(run)
     if excess:
-        run.wait("evaluations", quota.wait_reason(run.view, len(excess), run.now), tomorrow=True)
+        run.wait(
+            "evaluations", quota.wait_reason(run.snapshot, len(excess), run.now), tomorrow=True
+        )
     for domain, batch in batches:
         for judgments in _judge_batch(run, domain, batch):
             paths = run.find_writable(judgment.evaluation for judgment in judgments)
@@ -58,7 +60,7 @@ def step(run: Run) -> Iterator[Change]:
             if writable:
                 evaluations = [judgment.evaluation for judgment in writable]
                 by_id = {answer.id: answer for judgment in writable for answer in judgment.answers}
-                answers = [by_id[key] for key in sorted(by_id) if key not in run.view.answers]
+                answers = [by_id[key] for key in sorted(by_id) if key not in run.snapshot.answers]
                 yield evaluate.evaluation_change(domain, evaluations, run.judge.info, answers)
 
 
@@ -77,7 +79,7 @@ def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outc
     outcomes = find_unevaluated(run)
     trusted = [outcome for outcome in outcomes if outcome.trust == "local"]
     untrusted = sorted((o for o in outcomes if o.trust == "untrusted"), key=lambda o: o.id)
-    quota_left = quota.remaining_outcomes(run.view, run.now) if untrusted else 0
+    quota_left = quota.remaining_outcomes(run.snapshot, run.now) if untrusted else 0
     batches = [*by_domain(trusted).items(), *by_domain(untrusted[:quota_left]).items()]
     return batches, untrusted[quota_left:]
 
@@ -88,8 +90,8 @@ def find_unevaluated(run: Run) -> list[Outcome]:
     Leave out an outcome without a description, an outcome that another one overrules, an outcome
     that was set aside, and an outcome whose evaluation a person removed or is editing.
     """
-    due_outcomes = run.view.outcomes.get_many(run.view.due.keys(STEP))
-    overruled_ids = run.view.outcomes.overruled_ids(due_outcomes)
+    due_outcomes = run.snapshot.outcomes.get_many(run.snapshot.due.keys(STEP))
+    overruled_ids = run.snapshot.outcomes.overruled_ids(due_outcomes)
     candidates = [o for o in due_outcomes.values() if o.is_described and o.id not in overruled_ids]
     edits = local_edits(run, candidates)
     run.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
@@ -218,12 +220,12 @@ def case_of(run: Run, outcome: Outcome) -> Case:
     """
     if run.policy.judge.provider == "offline":
         return evaluate.case_of(outcome)
-    ids = [indexed.id for indexed in run.view.subjects.history(outcome.id)]
+    ids = [indexed.id for indexed in run.snapshot.subjects.history(outcome.id)]
     earlier_ids = ids[: ids.index(outcome.id)][-_MAX_EARLIER_OUTCOMES:] if outcome.id in ids else []
-    records = run.view.outcomes.get_many(earlier_ids)
+    records = run.snapshot.outcomes.get_many(earlier_ids)
     earlier_outcomes = [records[key] for key in earlier_ids if key in records]
     lines = [sentences.tried_sentence(tries.try_of(record), {}) for record in earlier_outcomes]
-    links = run.view.links.by_source([Ref("evaluation", outcome.id)])
+    links = run.snapshot.links.by_source([Ref("evaluation", outcome.id)])
     own_facts = {link.target.id for link in links if link.type == "promoted"}
     facts = [fact for fact in domain_facts(run, outcome.domain) if fact[0] not in own_facts]
     return evaluate.case_of(outcome, earlier_outcomes, lines, facts)
@@ -235,7 +237,7 @@ def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
     Claude gets more facts if they are long enough for its cache, because many cached facts cost
     less than a few facts without the cache.
     """
-    facts = run.view.facts.by_domain([domain])
+    facts = run.snapshot.facts.by_domain([domain])
     superseded_ids = {fact.supersedes for fact in facts.values()}
     candidates = [f for f in facts.values() if f.id not in superseded_ids and f.trust == "local"]
     latest_facts = sorted(candidates, key=lambda fact: fact.order)[-_MAX_CACHED_FACTS:]

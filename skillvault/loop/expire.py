@@ -25,7 +25,7 @@ def step(run: Run) -> Iterator[Change]:
     run.shelf.follow(run.store.staging)
     for expiry in list(_find_due(run)):
         # A next version disappears with the skill that it replaces.
-        if Ref("skill", expiry.name) in run.view.records:
+        if Ref("skill", expiry.name) in run.snapshot.records:
             yield expire.expiry_change(expiry)
 
 
@@ -35,17 +35,21 @@ def waiting(run: Run) -> int:
 
 
 def _find_due(run: Run) -> Iterator[expire.Expiry]:
-    view, policy = run.view, run.policy
-    clock_of = cache(partial(clock, view, now=run.now, rules=run.profile))
+    snapshot, policy = run.snapshot, run.policy
+    clock_of = cache(partial(clock, snapshot, now=run.now, rules=run.profile))
     latest_time = clock_of(None)  # of all domains
     if latest_time is None:
         return
-    load_evidence = cache(lambda: run.shelf.uses.evidence(view))
+    load_evidence = cache(lambda: run.shelf.uses.evidence(snapshot))
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
     created_before = stamp(latest_time - timedelta(days=shortest) + _TIME_ZONE_MARGIN)
     for shelf in ("skills", "proposed"):
-        names = view.skills.expiring(shelf, stamp(latest_time + _TIME_ZONE_MARGIN), created_before)
-        skills = (view.skills if shelf == "skills" else view.skills.proposed).get_many(names)
+        names = snapshot.skills.expiring(
+            shelf, stamp(latest_time + _TIME_ZONE_MARGIN), created_before
+        )
+        skills = (snapshot.skills if shelf == "skills" else snapshot.skills.proposed).get_many(
+            names
+        )
         for name, skill in skills.items():
             domain_time, evidence = clock_of(skill.domain), load_evidence().get(name)
             expiry = domain_time and expire.find_expiry(

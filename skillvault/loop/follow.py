@@ -13,34 +13,34 @@ from skillvault.model.text.text import is_slug
 from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 
 def step(run: Run) -> Iterator[Change]:
     """Yield a change for each renamed skill whose file or links still have the old name."""
-    keys = run.view.due.keys(FOLLOW)
-    skills = run.view.skills.live(keys) | run.view.skills.archived.get_many(keys)
+    keys = run.snapshot.due.keys(FOLLOW)
+    skills = run.snapshot.skills.live(keys) | run.snapshot.skills.archived.get_many(keys)
     moves = _find_moves(run, skills)
     for name, skill in skills.items():
         new_names = [n for n in _trace_names(name, moves) if n not in skill.formerly]
         former_names = [*skill.formerly, *new_names]
-        gone_names = [n for n in former_names if Ref("skill", n) not in run.view.records]
-        links = links_of(run.view, gone_names)
-        proposals = run.view.skills.proposed if gone_names else {}
+        gone_names = [n for n in former_names if Ref("skill", n) not in run.snapshot.records]
+        links = links_of(run.snapshot, gone_names)
+        proposals = run.snapshot.skills.proposed if gone_names else {}
         versions = [key for key, version in proposals.items() if version.replaces in gone_names]
         if links or new_names or versions:
-            shelf = layout.shelf_of(run.view.records.path_of(Ref("skill", name)) or "")
+            shelf = layout.shelf_of(run.snapshot.records.path_of(Ref("skill", name)) or "")
             yield follow_rename(shelf, name, former_names, links, versions=versions)
     run.settle(FOLLOW, keys)
 
 
-def links_of(view: Topics, names: Iterable[str]) -> list[Link]:
+def links_of(snapshot: Snapshot, names: Iterable[str]) -> list[Link]:
     """Return the links from and to these skills."""
     refs = [Ref("skill", name) for name in names]
     return [
         *{
             link.id: link
-            for find in (view.links.by_source, view.links.by_target)
+            for find in (snapshot.links.by_source, snapshot.links.by_target)
             for link in find(refs)
         }.values()
     ]
@@ -58,7 +58,7 @@ def _find_moves(run: Run, names: Iterable[str]) -> dict[str, str]:
     moves: dict[str, str] = {}
     remaining_names = [name for name in names if is_slug(name)]  # others are no names of folders
     while remaining_names:
-        first_touches = run.view.history.first_touches(remaining_names)
+        first_touches = run.snapshot.history.first_touches(remaining_names)
         remaining_names = []
         for name, (sha, made_by) in first_touches.items():
             if not made_by and (old_name := _find_old_name(run, name, sha)):
@@ -68,11 +68,14 @@ def _find_moves(run: Run, names: Iterable[str]) -> dict[str, str]:
 
 
 def _find_old_name(run: Run, name: str, sha: str) -> str | None:
-    view, git = run.view, run.store.git
+    snapshot, git = run.snapshot, run.store.git
     gone_names = [
         ref.id
-        for ref in view.history.touched_refs(sha)
-        if ref.kind == "skill" and is_slug(ref.id) and ref.id != name and ref not in view.records
+        for ref in snapshot.history.touched_refs(sha)
+        if ref.kind == "skill"
+        and is_slug(ref.id)
+        and ref.id != name
+        and ref not in snapshot.records
     ]
     if not gone_names:
         return None

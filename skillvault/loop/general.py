@@ -26,7 +26,7 @@ from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill
 from skillvault.model.sameness.comparison import FormIndex, lookup_keys
 from skillvault.model.sameness.form import Form
 from skillvault.vault.index.facts import FactKeys
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _TRUST = "local"  # facts of other trust are not compared
 
@@ -37,8 +37,8 @@ class SimilarFacts:
     The index database has the words of all facts but `changed_ids`.
     """
 
-    def __init__(self, view: Topics, changed_ids: Collection[str]) -> None:
-        self._view = view
+    def __init__(self, snapshot: Snapshot, changed_ids: Collection[str]) -> None:
+        self._snapshot = snapshot
         self._changed_ids = frozenset(changed_ids)
         self._forms: dict[str, Form] = {}
         self._keys: dict[str, list[str]] = {}  # of the changed facts
@@ -60,7 +60,7 @@ class SimilarFacts:
             forms = {self._forms[name] for name in new_facts}
             keys = {key for form in forms for key in lookup_keys(form)}
             holders = {name for key in keys for name in self._holders.get(key, ())}
-            holders |= self._view.fact_keys.facts_with_keys(keys) - self._changed_ids
+            holders |= self._snapshot.fact_keys.facts_with_keys(keys) - self._changed_ids
             candidates = self._load(holders.difference(facts))
             index = FormIndex()
             for form in forms if candidates else ():
@@ -76,20 +76,22 @@ class SimilarFacts:
             keys.keep_fact(fact_id, self._keys[fact_id])
 
     def _load(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        facts = self._view.facts.get_many(fact_ids)
+        facts = self._snapshot.facts.get_many(fact_ids)
         facts = {key: fact for key, fact in facts.items() if fact.trust == _TRUST}
-        superseded_ids = self._view.facts.superseded_ids(facts)
+        superseded_ids = self._snapshot.facts.superseded_ids(facts)
         current_facts = {key: fact for key, fact in facts.items() if key not in superseded_ids}
-        makers = _makers_of(self._view, [key for key in current_facts if key not in self._forms])
+        makers = _makers_of(
+            self._snapshot, [key for key in current_facts if key not in self._forms]
+        )
         for key, fact in current_facts.items():
             if key not in self._forms:
                 self._forms[key] = form_of(fact, makers.get(key))
         return current_facts
 
 
-def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:
-    makers = view.facts.makers(facts)
-    outcomes = view.outcomes.get_many(set(makers.values()))
+def _makers_of(snapshot: Snapshot, facts: Collection[str]) -> Mapping[str, Outcome]:
+    makers = snapshot.facts.makers(facts)
+    outcomes = snapshot.outcomes.get_many(set(makers.values()))
     return {fact: outcomes[key] for fact, key in makers.items() if key in outcomes}
 
 
@@ -102,7 +104,7 @@ def promotion_material(
     run: Run, evaluations: Mapping[str, Evaluation], facts: Mapping[str, Fact], sources: list[Ref]
 ) -> PromotionMaterial:
     """Return the records that decide if evaluations become facts, and facts skills."""
-    view, rules = run.view, run.policy.promote
+    snapshot, rules = run.snapshot, run.policy.promote
     rejected = run.rejections.sources(STEP, "fact")
     max_sessions = None if run.options.is_question else max(rules.cluster_size, rules.min_sessions)
     facts_only = (ref for ref in sources if ref.kind == "fact")
@@ -110,22 +112,24 @@ def promotion_material(
     # If a fact leads to a next version, the approved skill counts as the skill of the fact.
     links = {
         link.id: link
-        for link in view.links.by_source(sources)
-        if link.target.kind != "skill" or approved_name(view, link.target.id) == link.target.id
+        for link in snapshot.links.by_source(sources)
+        if link.target.kind != "skill" or approved_name(snapshot, link.target.id) == link.target.id
     }
     return PromotionMaterial(
-        outcomes=view.outcomes.get_many(evaluations) if evaluations else view.outcomes,
+        outcomes=snapshot.outcomes.get_many(evaluations) if evaluations else snapshot.outcomes,
         evaluations=evaluations,
         facts=facts,
         links=links,
-        made_skills={fact: approved_name(view, name) for fact, name in products.items()},
+        made_skills={fact: approved_name(snapshot, name) for fact, name in products.items()},
         rejections=run.rejections,
-        taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in rejected).values(),
-        support=view.evaluations.supporting,
-        outcomes_of=view.outcomes.get_many,
-        sessions_of=lambda fact_ids: view.facts.sessions(fact_ids, max_sessions),
-        counts=view.facts,
-        clock=lambda domain: clock(view, domain, run.now, run.profile),
+        taken_away=snapshot.evaluations.get_many(
+            ref.partition(":")[2] for ref in rejected
+        ).values(),
+        support=snapshot.evaluations.supporting,
+        outcomes_of=snapshot.outcomes.get_many,
+        sessions_of=lambda fact_ids: snapshot.facts.sessions(fact_ids, max_sessions),
+        counts=snapshot.facts,
+        clock=lambda domain: clock(snapshot, domain, run.now, run.profile),
         rules=run.profile,
     )
 
@@ -150,15 +154,15 @@ def general_changes(run: Run) -> Iterator[Change]:
             is_changed = True
             yield change
     if not is_changed and not run.report.unavailable:
-        run.settle(GENERAL, run.view.due.keys(GENERAL))
+        run.settle(GENERAL, run.snapshot.due.keys(GENERAL))
 
 
 def plan_general(run: Run) -> GeneralPlan:
     """Return the work for the facts that changed, and settle facts without work."""
-    keys = run.view.due.keys(GENERAL)
+    keys = run.snapshot.due.keys(GENERAL)
     if not keys:
         return GeneralPlan()
-    similar_facts = SimilarFacts(run.view, keys)
+    similar_facts = SimilarFacts(run.snapshot, keys)
     facts: dict[str, Fact] = {}
     products: dict[str, str] = {}
     if _has_several_domains(run):
@@ -180,7 +184,7 @@ def general_state(run: Run, fact: Fact) -> PromotionState | None:
     """Return how far a fact is from a general skill, or None if the vault has one domain."""
     if not _has_several_domains(run):
         return None
-    similar_facts = SimilarFacts(run.view, run.view.due.keys(GENERAL))
+    similar_facts = SimilarFacts(run.snapshot, run.snapshot.due.keys(GENERAL))
     material = material_of_facts(run, similar_facts.with_similar([fact.id]))
     groups = general.recurrences(material, _fact_runs(run))
     group = next((group for group in groups if fact in group.facts), None)
@@ -189,11 +193,11 @@ def general_state(run: Run, fact: Fact) -> PromotionState | None:
 
 
 def _fact_runs(run: Run) -> FactRuns:
-    return FactRuns(partial(_makers_of, run.view), run.view.outcomes.statuses)
+    return FactRuns(partial(_makers_of, run.snapshot), run.snapshot.outcomes.statuses)
 
 
 def _has_several_domains(run: Run) -> bool:
-    return len(run.view.facts.domains_with_facts()) > 1
+    return len(run.snapshot.facts.domains_with_facts()) > 1
 
 
 def _find_affected(
@@ -209,7 +213,7 @@ def _find_affected(
         products = _products_of(run, ids)
         skill_facts = _facts_of(run, set(products.values())) - ids
         if not skill_facts:
-            refs = run.view.records.existing(Ref("fact", key) for key in products)
+            refs = run.snapshot.records.existing(Ref("fact", key) for key in products)
             return facts, {key: products[key] for key in products if Ref("fact", key) in refs}
         ids |= skill_facts
         facts |= similar_facts.with_similar(skill_facts)
@@ -217,9 +221,9 @@ def _find_affected(
 
 def _facts_of(run: Run, skills: Collection[str]) -> set[str]:
     """Return the facts that made these skills, even if a person removed the links."""
-    links = run.view.links.by_target(Ref("skill", name) for name in skills)
+    links = run.snapshot.links.by_target(Ref("skill", name) for name in skills)
     linked_facts = {link.source.id for link in links if link.type == "derived"}
-    history = run.view.history
+    history = run.snapshot.history
     return linked_facts.union(*(history.source_ids(STEP, Ref("skill", name)) for name in skills))
 
 
@@ -249,13 +253,13 @@ def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMater
 
 def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
     """Yield the pattern of each living general skill, with the current counts."""
-    living_names = [name for name in run.view.skills.names("skills", "") if is_general(name)]
+    living_names = [name for name in run.snapshot.skills.names("skills", "") if is_general(name)]
     if not living_names:
         return
-    similar_facts = SimilarFacts(run.view, run.view.due.keys(GENERAL))
+    similar_facts = SimilarFacts(run.snapshot, run.snapshot.due.keys(GENERAL))
     material = material_of_facts(run, similar_facts.with_similar(_facts_of(run, living_names)))
     products = _products_of(run, list(material.facts))
-    skills = with_waiting_accounts(run.view, run.view.skills.live(living_names))
+    skills = with_waiting_accounts(run.snapshot, run.snapshot.skills.live(living_names))
     by_fact = {fact: skills[name] for fact, name in products.items() if name in skills}
     for group in general.recurrences(material, _fact_runs(run)):
         pattern = general.current_pattern(group, material, by_fact)
@@ -266,13 +270,13 @@ def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, Gener
 def _products_of(run: Run, facts: Collection[str]) -> dict[str, str]:
     """Map facts to the general skills that they made, even if a person removed the links."""
     refs = [Ref("fact", name) for name in facts]
-    pairs = list(run.view.history.targets_of(STEP, "skill", refs))
-    links = run.view.links.by_source(refs)
+    pairs = list(run.snapshot.history.targets_of(STEP, "skill", refs))
+    links = run.snapshot.links.by_source(refs)
     pairs += [(link.source.id, link.target.id) for link in links if link.type == "derived"]
     pairs = [(fact, name) for fact, name in pairs if is_general(name)]
-    existing_refs = run.view.records.existing(Ref("skill", name) for _, name in pairs)
+    existing_refs = run.snapshot.records.existing(Ref("skill", name) for _, name in pairs)
     return {
-        fact: approved_name(run.view, name)
+        fact: approved_name(run.snapshot, name)
         for fact, name in pairs
         if Ref("skill", name) in existing_refs
     }
@@ -282,7 +286,7 @@ def compose_general(run: Run, pattern: GeneralPattern, draft: Draft) -> Change |
     """Return the change that makes or rewrites a general skill, or None without a change."""
     skill = pattern.skill
     if skill is None:
-        is_taken = run.view.skills.is_name_taken
+        is_taken = run.snapshot.skills.is_name_taken
         return general.general_change(pattern, draft, is_taken=is_taken, policy=run.policy)
     written_texts, shelf = run.versions(skill.name), shelf_of(run, skill)
     return general.rewrite_change(

@@ -46,7 +46,7 @@ def _select_due(run: Run, findings: Findings, existing: ExistingSkill) -> Findin
 
 
 def _compose(run: Run, findings: Findings, draft: Draft) -> Change | None:
-    is_taken = run.view.skills.is_name_taken
+    is_taken = run.snapshot.skills.is_name_taken
     return generate.skill_change(findings, draft, is_taken=is_taken, policy=run.policy)
 
 
@@ -75,7 +75,10 @@ def strategy_state(run: Run, domain: str) -> SkillState:
     if (account := run.accounts.strategy_account(domain)) is not None:
         ((findings, existing),) = run.accounts.find_skills(account)
         return generate.skill_state(findings, existing, run.policy)
-    count, bound = (run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every)
+    count, bound = (
+        run.snapshot.outcomes.count_evaluated(domain),
+        run.policy.generate.strategy_every,
+    )
     if count < bound:
         return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {bound}")
     return SkillState("waiting", "none of its actions has a rule or a lead")
@@ -93,7 +96,7 @@ def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> 
         return ""
     for _, existing in kinds:
         name = existing.skill.name if existing.skill else ""
-        if version := waiting_version(run.view, name):
+        if version := waiting_version(run.snapshot, name):
             return f"what is known by now is in {version.name}, which waits for you"
         for proposal in run.rejections.proposals:
             if proposal.replaces and proposal.replaces == name:

@@ -31,7 +31,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.files.work_tree import blob_id
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from skillvault.loop.run import Run
@@ -64,35 +64,35 @@ class RuleOrigin(Struct, frozen=True):
 # ── reading ──────────────────────────────────────────────────────────────────────────
 
 
-def committed_rules(store: Store, view: Topics) -> bytes:
+def committed_rules(store: Store, snapshot: Snapshot) -> bytes:
     """Return the committed LEARNINGS.md; read it from the work tree if that is the same text."""
-    blob = view.files.get(layout.LEARNINGS)
+    blob = snapshot.files.get(layout.LEARNINGS)
     if blob is None:
         return b""
     with suppress(BadInputError):
         file = learnings.read_file(store.root)
         if file and blob_id(file.content) == blob:
             return file.content
-    return view.files.read([layout.LEARNINGS]).get(layout.LEARNINGS, b"")
+    return snapshot.files.read([layout.LEARNINGS]).get(layout.LEARNINGS, b"")
 
 
-def rules_text(store: Store, view: Topics) -> str:
+def rules_text(store: Store, snapshot: Snapshot) -> str:
     """Return the committed LEARNINGS.md as text; bytes that are not UTF-8 become surrogates."""
-    return committed_rules(store, view).decode(errors="surrogateescape")
+    return committed_rules(store, snapshot).decode(errors="surrogateescape")
 
 
-def read_expertise(view: Topics) -> Expertise:
+def read_expertise(snapshot: Snapshot) -> Expertise:
     """Return the committed expertise.yaml; raise BadInputError if it cannot be parsed."""
-    if layout.EXPERTISE not in view.files:
+    if layout.EXPERTISE not in snapshot.files:
         return Expertise()
     return learnings.decode_expertise(
-        view.files.read([layout.EXPERTISE]).get(layout.EXPERTISE, b"")
+        snapshot.files.read([layout.EXPERTISE]).get(layout.EXPERTISE, b"")
     )
 
 
-def read_tiers(store: Store, view: Topics) -> Tiers:
+def read_tiers(store: Store, snapshot: Snapshot) -> Tiers:
     """Return rules and patterns; raise BadInputError if expertise.yaml cannot be parsed."""
-    return Tiers(rules_text(store, view), read_expertise(view))
+    return Tiers(rules_text(store, snapshot), read_expertise(snapshot))
 
 
 def pattern_ref(pattern: LearnedPattern) -> Ref:
@@ -105,7 +105,7 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
 
     If skillvault removed a pattern, its commit names the pattern as a source, not as a target.
     """
-    commits = run.view.history.last_mentions(refs).items()
+    commits = run.snapshot.history.last_mentions(refs).items()
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}
 
 
@@ -114,10 +114,10 @@ def _work_tree_rules(store: Store) -> list[str]:
     return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
 
 
-def uncommitted_rules(store: Store, view: Topics) -> list[str]:
+def uncommitted_rules(store: Store, snapshot: Snapshot) -> list[str]:
     """Return the rules of the work tree that are not committed yet."""
     with suppress(BadInputError):  # a run reports the error
-        committed_keys = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
+        committed_keys = set(map(rule_key, rules.rule_texts(rules_text(store, snapshot))))
         return [text for text in _work_tree_rules(store) if rule_key(text) not in committed_keys]
     return []
 
@@ -136,12 +136,12 @@ def find_file_problems(content: bytes | None) -> tuple[list[Problem], list[Probl
     return list(file.problems), list(file.notes)
 
 
-def count_patterns_and_rules(store: Store, view: Topics) -> tuple[int, int]:
+def count_patterns_and_rules(store: Store, snapshot: Snapshot) -> tuple[int, int]:
     """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
     patterns = 0
     with suppress(BadInputError):  # `check` reports the error
-        patterns = len(read_expertise(view).patterns)
-    return patterns, len(rules.rule_texts(rules_text(store, view)))
+        patterns = len(read_expertise(snapshot).patterns)
+    return patterns, len(rules.rule_texts(rules_text(store, snapshot)))
 
 
 # ── noting a rule ────────────────────────────────────────────────────────────────────
@@ -197,7 +197,9 @@ def noted_versions(
     return msgspec.structs.replace(versions, replaced=tuple(replaceable_facts))
 
 
-def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = False) -> list[str]:
+def remarks_on_rule(
+    store: Store, snapshot: Snapshot, text: str, *, keep_both: bool = False
+) -> list[str]:
     """Return remarks on rules, patterns and facts that say the same as a new rule.
 
     A new rule replaces older noted rules, but no pattern (code supports it) and no fact (it belongs
@@ -207,9 +209,9 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
         versions = noted_versions(text, _work_tree_rules(store), keep_both=keep_both)
         patterns = [
             Fact(id=f"the pattern {pattern.id}", domain=_NOTES, text=pattern.pattern, kind="judge")
-            for pattern in read_expertise(view).patterns
+            for pattern in read_expertise(snapshot).patterns
         ]
-        facts = similar_facts(view, text, domain=None)
+        facts = similar_facts(snapshot, text, domain=None)
         statements = find_versions(text, [*patterns, *facts], {}, keeps_both=True)
         copies = [f"said already: {copy.id}" for copy in (*versions.copies, *statements.copies)]
         return [*copies, *versions.remarks, *statements.remarks]
@@ -227,24 +229,24 @@ def learned_text(
     The user's rules for this `repository` come first. The text has at most `capture.budget` tokens,
     unless `is_whole` is set. Without a budget in the policy, repeated rules are kept.
     """
-    view = store.head()
-    budget = None if is_whole else view.policy.capture.budget
+    snapshot = store.snapshot()
+    budget = None if is_whole else snapshot.policy.capture.budget
     try:
-        tiers, problem = read_tiers(store, view), None
+        tiers, problem = read_tiers(store, snapshot), None
     except BadInputError as error:
-        tiers = Tiers(rules_text(store, view), Expertise())
+        tiers = Tiers(rules_text(store, snapshot), Expertise())
         problem = Problem(layout.EXPERTISE, error.key, error.code, error.message)
     keeps_repeats = budget is None and not is_whole
     read_rules = rules.repeated_rule_texts if keeps_repeats else rules.rule_texts
-    noted_rules = [*read_rules(tiers.text), *uncommitted_rules(store, view)]
+    noted_rules = [*read_rules(tiers.text), *uncommitted_rules(store, snapshot)]
     replaced_keys = _replaced_rules(store)
     noted_rules = [rule for rule in noted_rules if rule_key(rule) not in replaced_keys]
-    stated_rules = _stated_rules(store, view, repository)
+    stated_rules = _stated_rules(store, snapshot, repository)
     text = select_learned(tiers.expertise.patterns, noted_rules, budget, stated_rules)
     return LearnedPrompt(text, problem)
 
 
-def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[StatedRule]:
+def _stated_rules(store: Store, snapshot: Snapshot, repository: str | None) -> list[StatedRule]:
     """Return the rules that the user stated, newest first.
 
     Rules that wait for approval count only for the person who stated them, in this repository.
@@ -252,13 +254,13 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
     email = store.git.settings().email
     waiting = [
         correction
-        for correction in view.corrections.waiting()
+        for correction in snapshot.corrections.waiting()
         if correction.scope == repository
         and correction.said_by is not None
         and correction.said_by == email
         and not needs_review(correction.text, redact.secret_kinds)
     ]
-    approved_rules = view.facts.approved_corrections()
+    approved_rules = snapshot.facts.approved_corrections()
     superseded_ids = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved_rules}
     dated_rules = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in waiting]
     dated_rules += [
@@ -293,7 +295,7 @@ def tier_changes(run: "Run", move: TierChange, old_tiers: Tiers, verb: str) -> I
         step=rules.STEP,
         subject=f"{verb} {pluralize(len(refs), 'pattern')}",
         reason="\n".join(lines),
-        replaces=tuple(_replacements(run.view, move.tiers)),
+        replaces=tuple(_replacements(run.snapshot, move.tiers)),
         writes=skill,
         rewrites=body,
         # A pattern as a source tells `rejected_patterns` that no person removed it.
@@ -305,7 +307,7 @@ def tier_changes(run: "Run", move: TierChange, old_tiers: Tiers, verb: str) -> I
 def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
     """Yield the change that copies a person's edits of patterns into the skill."""
     patterns = tiers.expertise.patterns
-    if not patterns and LEARNED not in run.view.skills:
+    if not patterns and LEARNED not in run.snapshot.skills:
         return
     skill, body = _skill_update(run, tiers)
     if skill or body:
@@ -324,8 +326,8 @@ def _rule_refs(patterns: Iterable[LearnedPattern]) -> tuple[Ref, ...]:
     return tuple(rules.rule_ref(pattern.pattern) for pattern in patterns)
 
 
-def _replacements(view: Topics, tiers: Tiers) -> Iterator[Replacement]:
-    contents = view.files.read([layout.EXPERTISE, layout.LEARNINGS])
+def _replacements(snapshot: Snapshot, tiers: Tiers) -> Iterator[Replacement]:
+    contents = snapshot.files.read([layout.EXPERTISE, layout.LEARNINGS])
     old_expertise = contents.get(layout.EXPERTISE, b"")
     files = {
         layout.EXPERTISE: learnings.rewrite_expertise(old_expertise, tiers.expertise),
@@ -334,14 +336,14 @@ def _replacements(view: Topics, tiers: Tiers) -> Iterator[Replacement]:
     for path, content in files.items():
         if contents.get(path) != content:
             grows = path == layout.LEARNINGS
-            yield Replacement(path, content, view.files.get(path), grows=grows)
+            yield Replacement(path, content, snapshot.files.get(path), grows=grows)
 
 
 def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Rewrite, ...]]:
     patterns = tiers.expertise.patterns
-    skill = run.view.skills.get(LEARNED)
+    skill = run.snapshot.skills.get(LEARNED)
     if skill is None:
-        is_unwanted = run.rejections.of_target(_SKILL) or layout.LEARNED in run.view.files
+        is_unwanted = run.rejections.of_target(_SKILL) or layout.LEARNED in run.snapshot.files
         return (() if is_unwanted else (learned_skill(patterns, run.now),)), ()
     body = learned_body(patterns)
     if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):
@@ -352,10 +354,10 @@ def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Re
 # ── one pattern, one rule ────────────────────────────────────────────────────────────
 
 
-def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
+def find_pattern(snapshot: Snapshot, text: str) -> LearnedPattern | None:
     """Find a pattern by its id, the start of its id, or its text."""
     try:
-        patterns = read_expertise(view).patterns
+        patterns = read_expertise(snapshot).patterns
     except BadInputError:
         return None
     key, name = rule_key(text), text.removeprefix("pattern:")
@@ -364,11 +366,11 @@ def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
     return next(iter(equal_patterns or (matches if len(matches) == 1 else [])), None)
 
 
-def explain_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str, Any]:
+def explain_pattern(store: Store, snapshot: Snapshot, pattern: LearnedPattern) -> dict[str, Any]:
     """Return `{ref, commits, pattern, written}`; `written` is the origin of the pattern's rule."""
     ref = pattern_ref(pattern)
-    commits = view.history.commits_changing(ref)
-    origin = _find_origin(store, pattern.key, commits[-1].sha if commits else view.commit)
+    commits = snapshot.history.commits_changing(ref)
+    origin = _find_origin(store, pattern.key, commits[-1].sha if commits else snapshot.commit)
     rows = [{key: getattr(c, key) for key in ("sha", "step", "subject", "date")} for c in commits]
     values = {
         key: getattr(pattern, key)
@@ -392,23 +394,23 @@ def _find_origin(store: Store, key: str, commit: str | None) -> RuleOrigin | Non
     return origin
 
 
-def find_rule(store: Store, view: Topics, text: str) -> str | None:
+def find_rule(store: Store, snapshot: Snapshot, text: str) -> str | None:
     """Return the rule with this text, or the only rule that contains the text, or None."""
-    texts = rules.rule_texts(rules_text(store, view))
+    texts = rules.rule_texts(rules_text(store, snapshot))
     equal_rules = [rule for rule in texts if rule_key(rule) == rule_key(text)]
     matches = _matching_rules(texts, text)
     return next(iter(equal_rules or (matches if len(matches) == 1 else [])), None)
 
 
-def refuse_ambiguous_rule(store: Store, view: Topics, text: str) -> None:
+def refuse_ambiguous_rule(store: Store, snapshot: Snapshot, text: str) -> None:
     """Raise UsageError if a text means a pattern, several rules, or an uncommitted rule."""
-    if pattern := find_pattern(view, text):
+    if pattern := find_pattern(snapshot, text):
         raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` shows its evidence")
-    if matches := _matching_rules(rules.rule_texts(rules_text(store, view)), text):
+    if matches := _matching_rules(rules.rule_texts(rules_text(store, snapshot)), text):
         listing = "; ".join(matches[:_MAX_RULES])
         listing += "; …" if len(matches) > _MAX_RULES else ""
         raise UsageError(f"{text}: is in {len(matches)} rules ({listing}); write more of it")
-    if candidates := _matching_rules(uncommitted_rules(store, view), text):
+    if candidates := _matching_rules(uncommitted_rules(store, snapshot), text):
         raise UsageError(f"{candidates[0]}: is not committed yet; run `skillvault run` first")
 
 
@@ -424,7 +426,7 @@ def explain_rule(run: "Run", rule: str) -> "why_not.StepAnswer":
     if rejection := rejected_patterns(run, [ref]).get(ref):
         origin = f"made in {rejection.commit[:10]}, and removed by a person since"
         return why_not.StepAnswer("capture", "rejected", origin)
-    noted_rules = rules.read_learnings(rules_text(run.store, run.view)).rules
+    noted_rules = rules.read_learnings(rules_text(run.store, run.snapshot)).rules
     scopes = {r.text: r.scope for r in noted_rules if r.text == rule} or {rule: ()}
     bases, evidence = code_bases.ask_readable(
         code_bases.open_code_bases(run), lambda bases: code_bases.evidence_of(bases, scopes, policy)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from skillvault.loop.registry import STEPS
 from skillvault.model.policy import Policy
 from skillvault.vault.git.repository import Git
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 EVERY_CLONE = "all"
 _SILENCE = timedelta(days=1)
@@ -23,11 +23,13 @@ def learner_elsewhere(git: Git, policy: Policy) -> str | None:
     return policy.learner
 
 
-def describe_silence(view: Topics, learner: str | None, count: int, now: datetime) -> str | None:
+def describe_silence(
+    snapshot: Snapshot, learner: str | None, count: int, now: datetime
+) -> str | None:
     """Return a warning if `count` outcomes wait and the learner was idle for a day, or None."""
     if learner is None or not count:
         return None
-    dates = [commit.date for commit in view.history.log() if commit.step in _LEARNER_STEPS]
+    dates = [commit.date for commit in snapshot.history.log() if commit.step in _LEARNER_STEPS]
     latest_time = datetime.fromisoformat(max(dates)) if dates else None
     if latest_time is not None and now - latest_time < _SILENCE:
         return None

@@ -20,19 +20,19 @@ from skillvault.vault.files import layout
 
 def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
     """Return the skills that are in use or that `promote` archived, by name."""
-    view = run.view
-    skills = view.skills.live(names)
-    for name in sorted(view.skills.names_on_shelf("archive", set(names).difference(skills))):
-        skill = view.skills.find(name)
-        commits = view.history.commits_touching([Ref("skill", name)])
+    snapshot = run.snapshot
+    skills = snapshot.skills.live(names)
+    for name in sorted(snapshot.skills.names_on_shelf("archive", set(names).difference(skills))):
+        skill = snapshot.skills.find(name)
+        commits = snapshot.history.commits_touching([Ref("skill", name)])
         if skill and commits and commits[0].step == "promote" and skill.status != "retired":
             skills[name] = skill
-    return with_waiting_accounts(view, skills)
+    return with_waiting_accounts(snapshot, skills)
 
 
 def shelf_of(run: Run, skill: Skill) -> str:
     """Return the top folder of a skill: skills, proposed or archive."""
-    return (run.view.records.path_of(Ref("skill", skill.name)) or "skills/").partition("/")[0]
+    return (run.snapshot.records.path_of(Ref("skill", skill.name)) or "skills/").partition("/")[0]
 
 
 def may_archive(run: Run, skill: Skill) -> bool:
@@ -44,18 +44,18 @@ def may_archive(run: Run, skill: Skill) -> bool:
 
 def is_mergeable(run: Run, name: str) -> bool:
     """Return True if a skill may be archived when it is merged into another."""
-    skill = run.view.skills.find(name)
+    skill = run.snapshot.skills.find(name)
     # With this gate a person approved each served skill.
     if skill is None or skill.replaces or run.policy.generate.gate == "always":
         return False
-    is_new = not run.view.history.commits_touching([Ref("skill", name)])  # made in a dry run
+    is_new = not run.snapshot.history.commits_touching([Ref("skill", name)])  # made in a dry run
     is_managed = is_new or run.accounts.is_managed(skill)
     return is_managed and not is_edited(run, name) and not is_restored(run, name)
 
 
 def is_edited(run: Run, name: str) -> bool:
     """Return True if a person edited the text of a skill."""
-    skill = run.view.skills.find(name)
+    skill = run.snapshot.skills.find(name)
     return bool(skill and sections.edited_sections(run.versions(name).bodies, skill.body))
 
 
@@ -68,14 +68,14 @@ def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | N
     """Return the file of a skill that these steps archived, or None if a commit came later."""
     commits = run.commits_of(Ref("skill", name), steps)
     addresses = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
-    files = skill_files(run.store.git, addresses, run.view.history.former_names()).values()
+    files = skill_files(run.store.git, addresses, run.snapshot.history.former_names()).values()
     return next((content for shelf, content in files if shelf == "archive"), None)
 
 
 def sources_of_skill(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
     """Return the outcomes that made a skill, even if a person removed the link."""
     refs = [Ref("evaluation", outcome.id) for outcome in outcomes]
-    history = run.view.history
+    history = run.snapshot.history
     return {
         source
         for step in ("generate", "refresh", "merge")
@@ -86,12 +86,12 @@ def sources_of_skill(run: Run, outcomes: Iterable[Outcome], name: str) -> set[st
 
 def references(run: Run, shelf: str, skill: Skill) -> References:
     """Return the names of a skill's files in references/, generated and edited files apart."""
-    view, git = run.view, run.store.git
-    files = view.files.read(view.files.below(f"{shelf}/{skill.name}/references"))
+    snapshot, git = run.snapshot, run.store.git
+    files = snapshot.files.read(snapshot.files.below(f"{shelf}/{skill.name}/references"))
     commits = run.commits_of(Ref("skill", skill.name), {*WRITERS, APPROVE})
-    shas = [commit.sha for commit in program_commits(git, view, skill.name, commits)]
+    shas = [commit.sha for commit in program_commits(git, snapshot, skill.name, commits)]
     addresses = [(at, path) for sha in shas for at in (f"{sha}^", sha) for path in files]
-    old_files = skill_files(git, addresses, view.history.former_names())
+    old_files = skill_files(git, addresses, snapshot.history.former_names())
     contents = {address: data for address, (_, data) in old_files.items()}
     unedited_names: set[str] = set()
     edited_names: set[str] = set()

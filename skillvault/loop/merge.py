@@ -25,13 +25,13 @@ _SERVED_STATUSES = ("testing", "proven")
 
 def step(run: Run) -> Iterator[Change]:
     """Yield a change for each evolved skill that is new or grows."""
-    run.settle(STEP, run.view.due.keys(STEP))  # outcomes, which only the profile `seed` needs
+    run.settle(STEP, run.snapshot.due.keys(STEP))  # outcomes, which only the profile `seed` needs
     yield from session_changes(run)
 
 
 def session_changes(run: Run) -> Iterator[Change]:
     """Yield a change for each evolved skill that merges skills of sessions."""
-    for domain in run.view.due.keys(SESSIONS):
+    for domain in run.snapshot.due.keys(SESSIONS):
         is_done = True
         for merge in list(_find_merges(run, domain)):
             name = merge.target.name if merge.target else merge.names[0]
@@ -54,14 +54,14 @@ def _find_merges(run: Run, domain: str) -> Iterator[SkillMerge[SessionExcerpt]]:
 
 
 def _served_skills(run: Run, domain: str) -> dict[str, Skill]:
-    skills = run.view.skills.get_many(run.view.skills.names("skills", domain))
+    skills = run.snapshot.skills.get_many(run.snapshot.skills.names("skills", domain))
     distilled_skills = {
         name: skill
         for name, skill in skills.items()
         if (skill.origin, skill.trust) == ("distilled", "local")
         and skill.status in _SERVED_STATUSES
     }
-    distilled_skills = with_waiting_accounts(run.view, distilled_skills)
+    distilled_skills = with_waiting_accounts(run.snapshot, distilled_skills)
     return dict(sorted(distilled_skills.items(), key=lambda pair: (pair[1].created or "", pair[0])))
 
 
@@ -75,7 +75,7 @@ def _find_merge(
         return None
     if evolved_skill is not None and not names and evolved_skill.account == sessions_digest(group):
         return None
-    merged_sources = run.view.links.source_ids(Ref("skill", target), "merged") if target else []
+    merged_sources = run.snapshot.links.source_ids(Ref("skill", target), "merged") if target else []
     if rejection := find_rejection({*names, *merged_sources}, run.rejections.sets(STEP)):
         run.report.rejected.append(rejection)
         return None
@@ -88,7 +88,7 @@ def _compose(run: Run, merge: SkillMerge[SessionExcerpt], draft: Draft) -> Chang
     if not draft.sections:
         return None
     if (skill := merge.target) is None:
-        is_taken = run.view.skills.is_name_taken
+        is_taken = run.snapshot.skills.is_name_taken
         return merging.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
     files, texts = references(run, "skills", skill), run.versions(skill.name)
     return merging.growth_change(merge, skill, draft, texts, references=files, policy=run.policy)

@@ -28,75 +28,75 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.repository import Git
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 from skillvault.vault.index.subjects import Subjects
 
 
-def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
+def waiting_versions(snapshot: Snapshot, names: Iterable[str]) -> dict[str, Skill]:
     """Map each skill to the proposal that would replace it; leave out skills without one."""
     skills = set(names)
     # A version keeps its name if a person renames the skill.
-    aliases = [alias for alias, name in view.history.former_names().items() if name in skills]
+    aliases = [alias for alias, name in snapshot.history.former_names().items() if name in skills]
     candidates = {candidate for name in (*skills, *aliases) for candidate in next_names(name)}
     return {
         version.replaces: with_folder_name(name, version)
-        for name, version in view.skills.proposed.get_many(candidates).items()
+        for name, version in snapshot.skills.proposed.get_many(candidates).items()
         # Long names may share the name of a version, so check which skill it replaces.
         if version.replaces in skills and version.origin in PROGRAM_ORIGINS
     }
 
 
-def waiting_version(view: Topics, name: str) -> Skill | None:
+def waiting_version(snapshot: Snapshot, name: str) -> Skill | None:
     """Return the proposal that would replace a skill, or None."""
-    return waiting_versions(view, [name]).get(name)
+    return waiting_versions(snapshot, [name]).get(name)
 
 
-def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str, Skill]:
+def with_waiting_accounts(snapshot: Snapshot, skills: Mapping[str, Skill]) -> dict[str, Skill]:
     """Give each skill the account and subject of its waiting next version.
 
     With another gate this does nothing, because skillvault then rewrites the skill itself and drops
     the waiting version. Skills outside skills/ stay as they are.
     """
-    is_gated = view.policy.generate.gate == "always"
-    served_skills = view.skills.get_many(skills) if is_gated else {}
-    versions = waiting_versions(view, served_skills)
+    is_gated = snapshot.policy.generate.gate == "always"
+    served_skills = snapshot.skills.get_many(skills) if is_gated else {}
+    versions = waiting_versions(snapshot, served_skills)
     return {
         name: next_version.with_account_of(versions[name], skill) if name in versions else skill
         for name, skill in skills.items()
     }
 
 
-def with_waiting_account(view: Topics, skill: Skill) -> Skill:
+def with_waiting_account(snapshot: Snapshot, skill: Skill) -> Skill:
     """Give a skill the account and subject of its waiting next version."""
-    return with_waiting_accounts(view, {skill.name: skill})[skill.name]
+    return with_waiting_accounts(snapshot, {skill.name: skill})[skill.name]
 
 
-def refs_with_version(view: Topics, name: str) -> list[Ref]:
+def refs_with_version(snapshot: Snapshot, name: str) -> list[Ref]:
     """Return the refs of a skill and of the proposal that would replace it, if any."""
-    version = waiting_version(view, name)
+    version = waiting_version(snapshot, name)
     return [Ref("skill", name), *([Ref("skill", version.name)] if version else [])]
 
 
-def approved_name(view: Topics, name: str) -> str:
+def approved_name(snapshot: Snapshot, name: str) -> str:
     """Return the skill that a next version would replace, or the name itself for other skills."""
     if not may_be_next(name):
         return name
-    skill = view.skills.proposed.get_many([name]).get(name)
+    skill = snapshot.skills.proposed.get_many([name]).get(name)
     return skill.replaces or name if skill and skill.origin in PROGRAM_ORIGINS else name
 
 
-def check_is_no_version(view: Topics, name: str) -> None:
+def check_is_no_version(snapshot: Snapshot, name: str) -> None:
     """Raise UsageError if a skill is the next version of another skill."""
-    if (base := approved_name(view, name)) != name:
+    if (base := approved_name(snapshot, name)) != name:
         raise UsageError(
             f"{name}: waits to replace {base}; `skillvault skill reject {name} --reason TEXT` "
             "keeps it out"
         )
 
 
-def check_no_waiting_version(view: Topics, name: str, verb: str) -> None:
+def check_no_waiting_version(snapshot: Snapshot, name: str, verb: str) -> None:
     """Raise UsageError if the next version of a skill waits for a decision."""
-    version = waiting_version(view, name) if name in view.skills else None
+    version = waiting_version(snapshot, name) if name in snapshot.skills else None
     if version is not None:
         raise UsageError(
             f"{name}: is served already, and its next version waits; `skillvault skill {verb} "
@@ -104,19 +104,21 @@ def check_no_waiting_version(view: Topics, name: str, verb: str) -> None:
         )
 
 
-def names_of_versions(view: Topics) -> set[str]:
+def names_of_versions(snapshot: Snapshot) -> set[str]:
     """Return the names that next versions of the vault's skills may have."""
-    shelves = (view.skills.names(shelf) for shelf in layout.SHELVES)
+    shelves = (snapshot.skills.names(shelf) for shelf in layout.SHELVES)
     return {name for names in shelves for skill in names for name in next_names(skill)}
 
 
-def program_commits(git: Git, view: Topics, name: str, commits: Iterable[Commit]) -> list[Commit]:
+def program_commits(
+    git: Git, snapshot: Snapshot, name: str, commits: Iterable[Commit]
+) -> list[Commit]:
     """Return those of `commits` that put a text of skillvault into a skill.
 
     These are commits of writing steps and approvals of next versions, which name both skills. An
     approval that a person reverted does not count, because the version waits again.
     """
-    reverted_sha = _reverted_approval(git, view, name)
+    reverted_sha = _reverted_approval(git, snapshot, name)
     return [
         commit
         for commit in commits
@@ -135,7 +137,7 @@ class RunMaterial(Struct, frozen=True, kw_only=True):
     for the report.
     """
 
-    view: Topics
+    snapshot: Snapshot
     git: Git
     policy: Policy
     profile: Rules
@@ -154,25 +156,25 @@ def gate_change(run: RunMaterial, change: Change) -> Change | None:
     Return None if the waiting version has the text already, or if a person rejected the text; in
     the latter case withdraw a waiting version. Return other changes as they are.
     """
-    view = run.view
+    snapshot = run.snapshot
     if run.policy.generate.gate != "always" or change.step not in WRITERS:
         return change
     if name := next_version.rewritten_skill(change, "archive"):
         return next_version.restore_as_proposal(change, name)
     name = next_version.rewritten_skill(change, "skills")
-    skill = view.skills.get_many([name]).get(name) if name else None
+    skill = snapshot.skills.get_many([name]).get(name) if name else None
     if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAM_ORIGINS:
         return change
     skill = with_folder_name(name or "", skill)
     written_skill = WrittenSkill(skill, written=run.versions(skill.name))
-    version = waiting_version(view, skill.name)
+    version = waiting_version(snapshot, skill.name)
     if _is_rejected(run, change, skill):
-        paths = list(paths_of_version(view, skill.name))
+        paths = list(paths_of_version(snapshot, skill.name))
         return next_version.withdrawal_change(change, version, paths) if version else None
     if version is not None:
         return _rewrite_waiting(run, change, written_skill, version)
-    files = folder_files(run.git, view, f"skills/{skill.name}")
-    names = (n for n in next_names(skill.name) if Ref("skill", n) not in view.records)
+    files = folder_files(run.git, snapshot, f"skills/{skill.name}")
+    names = (n for n in next_names(skill.name) if Ref("skill", n) not in snapshot.records)
     return next_version.first_version(change, next(names), replace(written_skill, files=files))
 
 
@@ -180,7 +182,7 @@ def _rewrite_waiting(
     run: RunMaterial, change: Change, approved: WrittenSkill, waiting: Skill
 ) -> Change | None:
     """Return the change that rewrites a waiting version, or None if it would change nothing."""
-    links = run.view.links.by_target([Ref("skill", waiting.name)])
+    links = run.snapshot.links.by_target([Ref("skill", waiting.name)])
     rewrite = next_version.later_version(
         change,
         approved,
@@ -197,7 +199,7 @@ def _changed_files(
     run: RunMaterial, name: str, files: Sequence[tuple[str, bytes]]
 ) -> tuple[tuple[str, bytes], ...]:
     """Return the files of a version that differ and that no person edited."""
-    current = run.view.files.read([path for path, _ in files])
+    current = run.snapshot.files.read([path for path, _ in files])
     commits = run.commits_of(Ref("skill", name), WRITERS)[-1:]
     specs = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
     contents = run.git.objects.read_files(list(specs.values()))
@@ -221,7 +223,7 @@ def _is_rejected(run: RunMaterial, change: Change, skill: Skill) -> bool:
     return False
 
 
-def with_versions_removed(view: Topics, change: Change) -> Change:
+def with_versions_removed(snapshot: Snapshot, change: Change) -> Change:
     """Add the removal of unneeded next versions to a change.
 
     A version is not needed if the change archives its skill or writes the skill anew. A version
@@ -231,17 +233,17 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
     for edit in change.edits if change.step in WRITERS else ():
         shelf, _, inner_path = edit.path.partition("/")
         if shelf in ("skills", "proposed") and edit.key[-1] == "account":
-            removed_paths.update(paths_of_version(view, inner_path.partition("/")[0]))
+            removed_paths.update(paths_of_version(snapshot, inner_path.partition("/")[0]))
     moves = list(change.moves)
     for move in change.moves:
         shelf, _, name = move.source.partition("/")
         if not move.target.startswith("archive/"):
             continue
-        if shelf == "proposed" and approved_name(view, name) != name:
+        if shelf == "proposed" and approved_name(snapshot, name) != name:
             moves.remove(move)
-            removed_paths.update(_proposal_paths(view, name))
+            removed_paths.update(_proposal_paths(snapshot, name))
         if shelf == "skills":
-            removed_paths.update(paths_of_version(view, name))
+            removed_paths.update(paths_of_version(snapshot, name))
     if not removed_paths:
         return change
     return replace(
@@ -252,15 +254,15 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
     )
 
 
-def paths_of_version(view: Topics, name: str) -> list[str]:
+def paths_of_version(snapshot: Snapshot, name: str) -> list[str]:
     """Return the paths of files and links of the version that would replace a skill."""
-    version = waiting_version(view, name)
-    return _proposal_paths(view, version.name) if version else []
+    version = waiting_version(snapshot, name)
+    return _proposal_paths(snapshot, version.name) if version else []
 
 
-def _proposal_paths(view: Topics, name: str) -> list[str]:
-    links = view.links.by_target([Ref("skill", name)])
-    return [*view.files.below(f"proposed/{name}"), *(str(ref_of(link)) for link in links)]
+def _proposal_paths(snapshot: Snapshot, name: str) -> list[str]:
+    links = snapshot.links.by_target([Ref("skill", name)])
+    return [*snapshot.files.below(f"proposed/{name}"), *(str(ref_of(link)) for link in links)]
 
 
 # ── decisions of a person ────────────────────────────────────────────────────────────
@@ -272,44 +274,44 @@ def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Chan
     `content` is SKILL.md of the version if a person edited it and did not commit the edit. Raise
     UsageError if there is no approved skill.
     """
-    view, name = store.head(), waiting.replaces or ""
-    approved_skill = view.skills.get_many([name]).get(name)
+    snapshot, name = store.snapshot(), waiting.replaces or ""
+    approved_skill = snapshot.skills.get_many([name]).get(name)
     if approved_skill is None:
         raise UsageError(
             f"{waiting.name}: replaces {name}, which is not in skills/; `skillvault skill restore "
             f"{name}` brings it back, or remove `replaces` from its metadata"
         )
-    links = view.links.by_target([Ref("skill", waiting.name)])
+    links = snapshot.links.by_target([Ref("skill", waiting.name)])
     if waiting.origin in PROGRAM_ORIGINS:
         approved_skill = with_folder_name(name, approved_skill)
         return next_version.approve_learned(
             waiting,
             approved_skill,
-            as_approved(store.git, view, waiting, approved_skill),
-            files=_unedited_files(store.git, view, waiting, name),
-            paths=view.files.below(f"proposed/{waiting.name}"),
+            as_approved(store.git, snapshot, waiting, approved_skill),
+            files=_unedited_files(store.git, snapshot, waiting, name),
+            paths=snapshot.files.below(f"proposed/{waiting.name}"),
             links=links,
         )
-    files = folder_files(store.git, view, f"proposed/{waiting.name}")
+    files = folder_files(store.git, snapshot, f"proposed/{waiting.name}")
     files = {**files, FILE: content or files[FILE]}
-    paths = view.files.below(f"skills/{name}")
+    paths = snapshot.files.below(f"skills/{name}")
     inner_paths = [path.removeprefix(f"skills/{name}/") for path in paths]
     return next_version.approve_installed(waiting, files, inner_paths, links)
 
 
-def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
+def as_approved(git: Git, snapshot: Snapshot, waiting: Skill, approved: Skill) -> Skill:
     """Return an approved skill as it will be after its next version replaces it."""
     return next_version.approved_skill(
-        waiting, approved, _approved_base(git, view, waiting, approved)
+        waiting, approved, _approved_base(git, snapshot, waiting, approved)
     )
 
 
-def _unedited_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
+def _unedited_files(git: Git, snapshot: Snapshot, waiting: Skill, name: str) -> dict[str, bytes]:
     """Return the files of a version beside SKILL.md that no person edited in the skill."""
-    base = _first_text_commit(git, view, waiting.name)
-    files = folder_files(git, view, f"proposed/{waiting.name}")
+    base = _first_text_commit(git, snapshot, waiting.name)
+    files = folder_files(git, snapshot, f"proposed/{waiting.name}")
     paths = {path: f"skills/{name}/{path}" for path in files if path != FILE}
-    contents = view.files.read(list(paths.values()))
+    contents = snapshot.files.read(list(paths.values()))
     bases = git.objects.read_files([f"{base}:{file}" for file in paths.values()]) if base else {}
     return {
         path: files[path]
@@ -318,30 +320,30 @@ def _unedited_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[s
     }
 
 
-def _approved_base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
+def _approved_base(git: Git, snapshot: Snapshot, waiting: Skill, approved: Skill) -> Skill:
     """Return the approved skill from which a version was first written, or else `approved`."""
-    base = _first_text_commit(git, view, waiting.name)
+    base = _first_text_commit(git, snapshot, waiting.name)
     path = layout.skill_path(approved.name)
     specs = [(base, path)] if base else []
-    for _, content in skill_files(git, specs, view.history.former_names()).values():
+    for _, content in skill_files(git, specs, snapshot.history.former_names()).values():
         skill = parse_record(path, content)
         return with_folder_name(approved.name, skill) if isinstance(skill, Skill) else approved
     return approved
 
 
-def _first_text_commit(git: Git, view: Topics, name: str) -> str | None:
+def _first_text_commit(git: Git, snapshot: Snapshot, name: str) -> str | None:
     """Return the commit before the first text of a waiting version, or None if git has none.
 
     A commit that restored a version is skipped, because the approved text may differ by then.
     """
-    commits = (commit for commit, _ in _commits_into_proposed(git, view, name))
+    commits = (commit for commit, _ in _commits_into_proposed(git, snapshot, name))
     return next((f"{c.sha}^" for c in commits if c.step not in ("", FORGET, REVERT)), None)
 
 
-def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
+def _reverted_approval(git: Git, snapshot: Snapshot, name: str) -> str | None:
     """Return the commit of an approval that a person reverted, or None."""
-    if version := waiting_version(view, name):
-        commit, parent = next(_commits_into_proposed(git, view, version.name), (None, None))
+    if version := waiting_version(snapshot, name):
+        commit, parent = next(_commits_into_proposed(git, snapshot, version.name), (None, None))
         is_revert = commit is not None and commit.step in ("", REVERT)
         if is_revert and parent and parent.step == next_version.APPROVE:
             return parent.sha
@@ -349,10 +351,10 @@ def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
 
 
 def _commits_into_proposed(
-    git: Git, view: Topics, name: str
+    git: Git, snapshot: Snapshot, name: str
 ) -> Iterator[tuple[Commit, Commit | None]]:
     """Yield (commit, commit before it) for each version put into proposed/, newest first."""
-    commits = view.history.commits_touching([Ref("skill", name)])
+    commits = snapshot.history.commits_touching([Ref("skill", name)])
     path = layout.skill_path(name, "proposed")
     texts = git.objects.read_files([f"{commit.sha}^:{path}" for commit in commits])
     for commit, previous_commit in zip_longest(commits, commits[1:]):

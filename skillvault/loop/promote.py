@@ -56,7 +56,7 @@ from skillvault.model.records import Fact, Problem, Ref, Skill, moment_of
 from skillvault.model.sameness.comparison import lookup_keys
 from skillvault.model.text.text import words
 from skillvault.vault.index.facts import Facts, FactTally, LazyFacts, Membership, Unit, UnitTally
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _FACT_TALLY, _UNIT_TALLY = msgspec.msgpack.Decoder(FactTally), msgspec.msgpack.Decoder(UnitTally)
 _MAX_UNREVIEWED_FACTS = 5  # outdated evaluations may make so many facts without a review
@@ -87,7 +87,7 @@ def skill_changes(run: Run) -> Iterator[Change]:
 
 
 def _fact_changes(run: Run) -> Iterator[Change]:
-    keys = run.view.due.keys(STEP)
+    keys = run.snapshot.due.keys(STEP)
     plan = _plan_support(run, keys)
     if plan.withheld:
         message = (
@@ -98,8 +98,8 @@ def _fact_changes(run: Run) -> Iterator[Change]:
     run.report.rejected += plan.rejected
     yield from fact_changes(run.track(plan.facts, "promoting"))
     # Leave out links to a fact that had to wait.
-    links = [link for link in plan.links if link.target.id in run.view.facts]
-    retellings = [item for item in plan.retellings if item.fact.id in run.view.facts]
+    links = [link for link in plan.links if link.target.id in run.snapshot.facts]
+    retellings = [item for item in plan.retellings if item.fact.id in run.snapshot.facts]
     if links or retellings:
         yield from weighing_changes(links, retellings)
     fact_ids = [*(fact.id for fact in plan.facts), *(link.target.id for link in links)]
@@ -109,7 +109,7 @@ def _fact_changes(run: Run) -> Iterator[Change]:
         # Settle the keys that the plan itself made due, not the keys of another writer.
         refs = [Ref("fact", retelling.fact.id) for retelling in plan.retellings]
         refs += (ref for change in version_changes for ref in change.targets)
-        all_links = [*plan.links, *run.view.links.by_target(refs)]
+        all_links = [*plan.links, *run.snapshot.links.by_target(refs)]
         sources = {link.source.id for link in all_links if link.source.kind == "evaluation"}
         promoted_ids = {fact.run.id for fact in plan.facts}
         run.settle(STEP, sources.union(promoted_ids, keys))
@@ -123,10 +123,10 @@ def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
         for evaluation in material.evaluations.values()
     )
     runs = list(filter(None, evaluated_runs))
-    book = run_book(run.view)
+    book = run_book(run.snapshot)
     plan = Support(book, material, run.policy, upgrades=run.options.upgrades).plan(runs)
     if 0 < plan.withheld <= _MAX_UNREVIEWED_FACTS:
-        book = run_book(run.view)
+        book = run_book(run.snapshot)
         plan = Support(book, material, run.policy, upgrades=True).plan(runs)
     if not run.options.is_question:
         insights = run.store.staging.insights
@@ -149,8 +149,8 @@ def _version_changes(run: Run, fact_ids: Collection[str]) -> Iterator[Change]:
     """
     if not run.profile.weighs:
         return
-    view = run.view
-    book, makers = run_book(view), view.facts.makers(fact_ids)
+    snapshot = run.snapshot
+    book, makers = run_book(snapshot), snapshot.facts.makers(fact_ids)
     families: dict[tuple[str, str], set[str]] = defaultdict(set)
     for source in book.load(makers.values()).values():
         members = book.first_facts(source.domain, [source.slot_digest])
@@ -158,15 +158,15 @@ def _version_changes(run: Run, fact_ids: Collection[str]) -> Iterator[Change]:
     for family in families.values():
         if len(family) < 2:
             continue
-        successors = view.facts.successors(family)
+        successors = snapshot.facts.successors(family)
         # A fact with a predecessor or successor outside the family was linked by a person.
         facts = [
             fact
-            for fact_id, fact in view.facts.get_many(family).items()
+            for fact_id, fact in snapshot.facts.get_many(family).items()
             if successors.get(fact_id, fact_id) in family and (fact.supersedes or fact_id) in family
         ]
         ids = [fact.id for fact in facts]
-        runs, opponents = view.facts.supporter_counts(ids), view.facts.opponent_counts(ids)
+        runs, opponents = snapshot.facts.supporter_counts(ids), snapshot.facts.opponent_counts(ids)
         support = {fact_id: runs.get(fact_id, 0) - opponents.get(fact_id, 0) for fact_id in ids}
         if change := version_rules.succession_change(facts, support):
             yield change
@@ -194,16 +194,16 @@ def _pattern_changes(run: Run) -> Iterator[Change]:
 
 def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patterns]]:
     """Yield (fact ids, material, plan) for each domain with work; settle facts without work."""
-    changed_ids, recounted_ids = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
+    changed_ids, recounted_ids = map(run.snapshot.due.keys, (CONSOLIDATE, RECOUNT))
     by_domain: Mapping[str, set[str]] = {}
     if changed_ids or recounted_ids:
         by_domain = _connected_facts(run, changed_ids, recounted_ids)
     waiting_ids: set[str] = set()
     for _, ids in sorted(by_domain.items()):
-        material = material_of_facts(run, run.view.facts.get_many(ids))
+        material = material_of_facts(run, run.snapshot.facts.get_many(ids))
         skills_of = material.skills_of
         skills = derived_skills(run, set(skills_of.values()))
-        old_ids = run.view.facts.superseded_ids(ids)
+        old_ids = run.snapshot.facts.superseded_ids(ids)
         current_facts = {key: fact for key, fact in material.facts.items() if key not in old_ids}
         material = msgspec.structs.replace(material, facts=current_facts)
         plan = pattern_rules.plan_patterns(material, skills, run.policy)
@@ -232,14 +232,14 @@ def _repeats_guide(run: Run, pattern: Pattern) -> bool:
     """Return True for a new warning about one action, because the guide of the action has it."""
     if pattern.kind != "warning" or pattern.skill:
         return False
-    return run.view.facts.is_of_one_action([fact.id for fact in pattern.facts])
+    return run.snapshot.facts.is_of_one_action([fact.id for fact in pattern.facts])
 
 
 def _is_outdated(run: Run, pattern: Pattern) -> bool:
     """Return True for a new pattern whose facts no current evaluation supports."""
     if pattern.skill or run.options.upgrades:
         return False
-    evaluations = run.view.evaluations.supporting(fact.id for fact in pattern.facts)
+    evaluations = run.snapshot.evaluations.supporting(fact.id for fact in pattern.facts)
     is_made = all(fact.kind == "judge" for fact in pattern.facts)
     return is_made and all(evaluation.is_outdated for evaluation in evaluations)
 
@@ -247,15 +247,15 @@ def _is_outdated(run: Run, pattern: Pattern) -> bool:
 def compose_pattern(run: Run, pattern: Pattern, draft: Draft) -> Change | None:
     """Return the change that makes or extends the skill of a pattern, or None without a change."""
     if pattern.skill is None:
-        is_taken = run.view.skills.is_name_taken
+        is_taken = run.snapshot.skills.is_name_taken
         return pattern_rules.skill_change(
             pattern, draft, is_taken=is_taken, now=run.now, rules=run.profile
         )
-    skill = run.view.skills.find(pattern.skill)
+    skill = run.snapshot.skills.find(pattern.skill)
     if skill is None:
         return None
     shelf, versions = shelf_of(run, skill), run.versions(pattern.skill)
-    skill = with_waiting_account(run.view, skill)
+    skill = with_waiting_account(run.snapshot, skill)
     return pattern_rules.growth_change(
         pattern, draft, skill, versions, shelf=shelf, now=run.now, policy=run.policy
     )
@@ -263,9 +263,9 @@ def compose_pattern(run: Run, pattern: Pattern, draft: Draft) -> Change | None:
 
 def living_patterns(run: Run, domain: str) -> Iterator[tuple[PromotionMaterial, Pattern, Skill]]:
     """Yield the pattern of each living skill of a domain, with the current counts."""
-    material = material_of_facts(run, run.view.facts.by_domain([domain]))
+    material = material_of_facts(run, run.snapshot.facts.by_domain([domain]))
     names = set(material.skills_of.values())
-    skills = with_waiting_accounts(run.view, run.view.skills.live(names))
+    skills = with_waiting_accounts(run.snapshot, run.snapshot.skills.live(names))
     for pattern in pattern_rules.current_patterns(material, skills, run.policy):
         yield material, pattern, skills[pattern.skill or ""]
 
@@ -281,7 +281,7 @@ def promotion_state(run: Run, evaluation_id: str) -> PromotionState | None:
         return None
     if not run.profile.weighs:
         return fact_rules.insight_state(evaluation, material, run.policy)
-    return support_state(evaluation, run_book(run.view), material, run.policy)
+    return support_state(evaluation, run_book(run.snapshot), material, run.policy)
 
 
 def material_pages(run: Run, ids: Iterable[str]) -> Iterator[PromotionMaterial]:
@@ -300,23 +300,23 @@ def material_of_evaluations(
 
     `load_facts` reads the facts of the evaluations' domains.
     """
-    view = run.view
+    snapshot = run.snapshot
     ids = list(ids)
-    overruled_ids = view.outcomes.overruled_ids(ids)
-    evaluations = view.evaluations.get_many(key for key in ids if key not in overruled_ids)
-    facts = load_facts(view.facts, {evaluation.domain for evaluation in evaluations.values()})
+    overruled_ids = snapshot.outcomes.overruled_ids(ids)
+    evaluations = snapshot.evaluations.get_many(key for key in ids if key not in overruled_ids)
+    facts = load_facts(snapshot.facts, {evaluation.domain for evaluation in evaluations.values()})
     return promotion_material(run, evaluations, facts, [Ref("evaluation", n) for n in evaluations])
 
 
-def run_book(view: Topics) -> RunBook:
+def run_book(snapshot: Snapshot) -> RunBook:
     """Return a book of the runs that were weighed before, to which the step adds new runs."""
-    insights = view.insights
+    insights = snapshot.insights
     loaded_runs: dict[str, EvaluatedRun | None] = {}
 
     def load_runs(ids: Collection[str]) -> dict[str, EvaluatedRun]:
         new_ids = [key for key in ids if key not in loaded_runs]
-        evaluations = view.evaluations.get_many(new_ids)
-        outcomes = view.outcomes.get_many(evaluations)
+        evaluations = snapshot.evaluations.get_many(new_ids)
+        outcomes = snapshot.outcomes.get_many(evaluations)
         for key in new_ids:
             evaluation = evaluations.get(key)
             loaded_runs[key] = evaluated_run(evaluation, outcomes.get(key)) if evaluation else None
@@ -330,7 +330,7 @@ def run_book(view: Topics) -> RunBook:
             summaries=insights.sayings,
             tallies=insights.tallies,
             makers=lambda domain, words: insights.makers(domain, words, MAX_FIRST_FACTS),
-            supporters_at=lambda fact, at: view.facts.supporters_of_moment(fact, moment_of(at)),
+            supporters_at=lambda fact, at: snapshot.facts.supporters_of_moment(fact, moment_of(at)),
         )
     )
 
@@ -346,37 +346,37 @@ def _connected_facts(
     Facts that shared a cluster or skill earlier are included. A recounted fact is included only if
     its skill would change. A question reads whole domains, because it stores nothing.
     """
-    view = run.view
+    snapshot = run.snapshot
     ids = {*changed_ids, *recounted_ids}
     if not run.options.is_question:
         ids -= _facts_without_effect(run, ids.difference(changed_ids))
-    material = material_of_facts(run, view.facts.get_many(ids))
-    old_rows = view.clusters.of_facts(ids)
-    new_rows = _memberships(material, view.facts.superseded_ids(ids))
+    material = material_of_facts(run, snapshot.facts.get_many(ids))
+    old_rows = snapshot.clusters.of_facts(ids)
+    new_rows = _memberships(material, snapshot.facts.superseded_ids(ids))
     facts: dict[str, set[str]] = defaultdict(set)
     if run.options.is_question:
         domains = {row.domain for row in (*old_rows.values(), *new_rows.values())}
-        for fact in view.facts.by_domain(domains).values():
+        for fact in snapshot.facts.by_domain(domains).values():
             facts[fact.domain].add(fact.id)
         return facts
-    rows = keep_clusters(view, old_rows, new_rows, run.policy.promote.cluster_above)
-    last_link, counts = view.clusters.last_link(), view.clusters.fact_tallies(new_rows)
+    rows = keep_clusters(snapshot, old_rows, new_rows, run.policy.promote.cluster_above)
+    last_link, counts = snapshot.clusters.last_link(), snapshot.clusters.fact_tallies(new_rows)
     for fact_id in new_rows:
         tally = FactTally(last_link, *counts.get(fact_id, ("", 0, 0)))
-        view.clusters.keep_fact_tally(fact_id, tally)
-    rows += [*old_rows.values(), *view.clusters.of_facts(new_rows).values()]
+        snapshot.clusters.keep_fact_tally(fact_id, tally)
+    rows += [*old_rows.values(), *snapshot.clusters.of_facts(new_rows).values()]
     seeds = {row.seed for row in rows if row.seed}
     skills = {row.skill for row in rows if row.skill}
     skills.update(link.target.id for link in material.links.values())
-    for row in (*rows, *view.clusters.connected_facts(seeds, skills).values()):
+    for row in (*rows, *snapshot.clusters.connected_facts(seeds, skills).values()):
         facts[row.domain].add(row.fact)
     return facts
 
 
 def _facts_without_effect(run: Run, fact_ids: Collection[str]) -> set[str]:
     """Return the facts whose new runs change no sentence of a skill."""
-    clusters, rules = run.view.clusters, run.policy.promote
-    facts, last_link = run.view.facts.get_many(fact_ids), clusters.last_link()
+    clusters, rules = run.snapshot.clusters, run.policy.promote
+    facts, last_link = run.snapshot.facts.get_many(fact_ids), clusters.last_link()
     unaffected_ids: set[str] = set()
     for fact_id, row in sorted(clusters.of_facts(facts).items()):
         if row.counted is None or not run.profile.weighs:
@@ -413,7 +413,7 @@ def _max_counted_runs(run: Run) -> int:
 
 def _keep_tallies(run: Run, fact_ids: Collection[str], waiting: Collection[str]) -> None:
     """Store the counts of the facts' runs; waiting facts are counted again later."""
-    clusters = run.view.clusters
+    clusters = run.snapshot.clusters
     rows = clusters.of_facts(fact_ids).values()
     clusters.keep_unit_tally([row.fact for row in rows if row.told], None)
     by_seed: dict[str, list[str]] = defaultdict(list)
@@ -443,7 +443,7 @@ def _memberships(material: PromotionMaterial, superseded: Collection[str]) -> di
 
 
 def keep_clusters(
-    view: Topics,
+    snapshot: Snapshot,
     old_rows: Mapping[str, Membership],
     new_rows: Mapping[str, Membership],
     threshold: float,
@@ -453,7 +453,7 @@ def keep_clusters(
     The first fact of a cluster is its seed. A change of a seed may affect other clusters, so its
     pool is clustered again, unless a new seed is the last fact of the pool.
     """
-    clusters, pools = view.clusters, set[tuple[str, str]]()
+    clusters, pools = snapshot.clusters, set[tuple[str, str]]()
     moved_rows = {
         key: row
         for key, row in new_rows.items()
@@ -467,7 +467,9 @@ def keep_clusters(
     for key, row in new_rows.items():
         if key not in moved_rows and row.skill != old_rows[key].skill:
             clusters.keep_rows([row._replace(seed=old_rows[key].seed)])
-    fact_words = {key: _fact_words(fact) for key, fact in view.facts.get_many(moved_rows).items()}
+    fact_words = {
+        key: _fact_words(fact) for key, fact in snapshot.facts.get_many(moved_rows).items()
+    }
     for row in sorted(moved_rows.values(), key=lambda row: row.sort_key):
         seed = clusters.first_seed(row, fact_words[row.fact], threshold) if row.pool else None
         if row.pool and seed is None:
@@ -476,15 +478,15 @@ def keep_clusters(
             if not clusters.is_last(row):
                 pools.add((row.domain, row.pool))
         clusters.keep_rows([row._replace(seed=seed)])
-    return [row for pool in sorted(pools) for row in _rebuild_clusters(view, *pool, threshold)]
+    return [row for pool in sorted(pools) for row in _rebuild_clusters(snapshot, *pool, threshold)]
 
 
 def _rebuild_clusters(
-    view: Topics, domain: str, pool: str, threshold: float
+    snapshot: Snapshot, domain: str, pool: str, threshold: float
 ) -> Iterator[Membership]:
     """Cluster a pool again; yield the old rows and the new rows of all facts that moved."""
-    rows, clusters = view.clusters.of_pool(domain, pool), view.clusters
-    facts = view.facts.get_many(row.fact for row in rows)
+    rows, clusters = snapshot.clusters.of_pool(domain, pool), snapshot.clusters
+    facts = snapshot.facts.get_many(row.fact for row in rows)
     texts = [statement_of(facts[row.fact]) for row in rows]
     for indices in fact_rules.clusters(texts, threshold, 1):
         seed = rows[indices[0]].fact

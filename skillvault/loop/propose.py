@@ -14,20 +14,22 @@ from skillvault.model.records import Outcome
 
 def step(run: Run) -> Iterator[Change]:
     """Yield the changes that propose, update or withdraw the rules of each scope."""
-    keys = run.view.due.keys(STEP)
-    due_outcomes = [o for o in run.view.outcomes.get_many(keys).values() if _is_quoting(o)]
+    keys = run.snapshot.due.keys(STEP)
+    due_outcomes = [o for o in run.snapshot.outcomes.get_many(keys).values() if _is_quoting(o)]
     for scope in sorted({scope_of(outcome) for outcome in due_outcomes}):
-        outcomes = {o.id: o for o in run.view.outcomes.quoting(scope) if _is_quoting(o)}
-        retractions = run.view.retractions.get_many(outcomes)
+        outcomes = {o.id: o for o in run.snapshot.outcomes.quoting(scope) if _is_quoting(o)}
+        retractions = run.snapshot.retractions.get_many(outcomes)
         statements = [s for outcome in outcomes.values() for s in statements_of(outcome)]
         changes = proposals_of(
             [statement for statement in statements if statement.outcome not in retractions],
             [statement for statement in statements if statement.outcome in retractions],
-            run.view.corrections.of_scope(scope),
-            [rule for rule in run.view.facts.approved_corrections() if rule.scope == scope],
+            run.snapshot.corrections.of_scope(scope),
+            [rule for rule in run.snapshot.facts.approved_corrections() if rule.scope == scope],
         )
         for change in changes:
-            new_targets = [target for target in change.targets if target not in run.view.records]
+            new_targets = [
+                target for target in change.targets if target not in run.snapshot.records
+            ]
             rejections = map(run.rejections.of_target, new_targets)
             if rejection := next(filter(None, rejections), None):
                 run.report.rejected.append(rejection)

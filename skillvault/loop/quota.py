@@ -9,12 +9,14 @@ from datetime import UTC, datetime, timedelta
 
 from skillvault.model.records import Ref
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _RECORD, _EVALUATE = "record", "evaluate"
 
 
-def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datetime) -> list[str]:
+def find_over_quota(
+    snapshot: Snapshot, inbox: Inbox, names: Iterable[str], now: datetime
+) -> list[str]:
     """Return the names of untrusted files that exceed today's quota.
 
     Files are taken in the order of arrival. A file that is too large does not block smaller files.
@@ -22,11 +24,11 @@ def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datet
     arrivals = inbox.arrivals(names)
     if not arrivals:
         return []
-    quota = view.policy.record.untrusted_per_day
-    recorded_ids = _untrusted_today(view, _RECORD, now)
-    paths = filter(None, map(view.records.path_of, recorded_ids))
+    quota = snapshot.policy.record.untrusted_per_day
+    recorded_ids = _untrusted_today(snapshot, _RECORD, now)
+    paths = filter(None, map(snapshot.records.path_of, recorded_ids))
     files = quota.files - len(recorded_ids)
-    size = max(0, quota.bytes - sum(map(len, view.files.read(paths).values())))
+    size = max(0, quota.bytes - sum(map(len, snapshot.files.read(paths).values())))
     excess_names: list[str] = []
     for arrival in arrivals:
         if files > 0 and arrival.size <= size:
@@ -37,19 +39,19 @@ def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datet
     return excess_names
 
 
-def remaining_outcomes(view: Topics, now: datetime) -> int:
+def remaining_outcomes(snapshot: Snapshot, now: datetime) -> int:
     """Return the number of untrusted outcomes that may still be judged today."""
-    judged_ids = _untrusted_today(view, _EVALUATE, now)
-    return max(0, view.policy.evaluate.untrusted_per_day - len(judged_ids))
+    judged_ids = _untrusted_today(snapshot, _EVALUATE, now)
+    return max(0, snapshot.policy.evaluate.untrusted_per_day - len(judged_ids))
 
 
 def _tomorrow(now: datetime) -> str:
     return f"{now.astimezone(UTC).date() + timedelta(days=1)}"
 
 
-def file_wait_reason(view: Topics, names: Sequence[str], now: datetime) -> str:
+def file_wait_reason(snapshot: Snapshot, names: Sequence[str], now: datetime) -> str:
     """Return the sentence that says why untrusted files wait."""
-    quota = view.policy.record.untrusted_per_day
+    quota = snapshot.policy.record.untrusted_per_day
     return (
         f"{len(names)} file{'s' * (len(names) != 1)} for which there is no room today: at most "
         f"{quota.files} files and {quota.bytes:,} bytes of untrusted sources are recorded in a day "
@@ -57,16 +59,16 @@ def file_wait_reason(view: Topics, names: Sequence[str], now: datetime) -> str:
     )
 
 
-def wait_reason(view: Topics, count: int, now: datetime) -> str:
+def wait_reason(snapshot: Snapshot, count: int, now: datetime) -> str:
     """Return the sentence that says why `count` untrusted outcomes wait for the judge."""
     return (
         f"{count} untrusted outcome{'s' * (count != 1)} not evaluated: at most "
-        f"{view.policy.evaluate.untrusted_per_day} are judged in a day "
+        f"{snapshot.policy.evaluate.untrusted_per_day} are judged in a day "
         f"(evaluate.untrusted_per_day); more from {_tomorrow(now)} (UTC) on"
     )
 
 
-def _untrusted_today(view: Topics, step: str, now: datetime) -> list[Ref]:
-    refs = view.history.targets_of_day(step, now.astimezone(UTC).date())
-    untrusted_ids = view.outcomes.untrusted_ids(ref.id for ref in refs)
+def _untrusted_today(snapshot: Snapshot, step: str, now: datetime) -> list[Ref]:
+    refs = snapshot.history.targets_of_day(step, now.astimezone(UTC).date())
+    untrusted_ids = snapshot.outcomes.untrusted_ids(ref.id for ref in refs)
     return sorted(ref for ref in refs if ref.id in untrusted_ids)

@@ -18,14 +18,14 @@ from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.next_words import read_reaction
 from skillvault.model.records import Evaluation, Outcome
 from skillvault.vault.files import redact
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 
 class Quotations:
     """The words that texts about the runs of a vault may quote."""
 
-    def __init__(self, view: Topics) -> None:
-        self._view = view
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
         self._stated_rules: dict[str | None, StatedRules] = {}
 
     def build_account(
@@ -35,7 +35,7 @@ class Quotations:
         rules: tuple[Separation, ...] = (),
     ) -> Account:
         """Return the account of these outcomes."""
-        tasks = self._view.recommendations.tasks(outcomes)
+        tasks = self._snapshot.recommendations.tasks(outcomes)
         unquoted = {o.id for o in outcomes if not self._may_quote(o, requests_of(o))}
         quotable_tasks = {
             o.id: tasks[o.id]
@@ -55,8 +55,8 @@ class Quotations:
         session = failure.source.session
         if failure.result.status != "failure" or not session or not words_of(failure):
             return None
-        outcomes = self._view.outcomes.by_session(session, failure.trust)
-        overruled_ids = self._view.outcomes.overruled_ids([outcome.id for outcome in outcomes])
+        outcomes = self._snapshot.outcomes.by_session(session, failure.trust)
+        overruled_ids = self._snapshot.outcomes.overruled_ids([outcome.id for outcome in outcomes])
         later_outcomes = (
             outcome
             for outcome in outcomes
@@ -66,13 +66,15 @@ class Quotations:
         if repair is None or not is_repair(failure, repair):
             return None
         is_quotable = self._may_quote(repair, requests_of(repair))
-        return repair if is_quotable and not self._view.retractions.get_many([repair.id]) else None
+        return (
+            repair if is_quotable and not self._snapshot.retractions.get_many([repair.id]) else None
+        )
 
     def _may_quote(self, outcome: Outcome, texts: Iterable[str]) -> bool:
         scope, texts = scope_of(outcome), list(texts)
         if scope not in self._stated_rules:
-            rules = [r for r in self._view.facts.approved_corrections() if r.scope == scope]
-            corrections = self._view.corrections.of_scope(scope)
+            rules = [r for r in self._snapshot.facts.approved_corrections() if r.scope == scope]
+            corrections = self._snapshot.corrections.of_scope(scope)
             stated = read_stated_rules(corrections, rules, redact.secret_kinds)
             self._stated_rules[scope] = stated
         stated = self._stated_rules[scope]
@@ -84,11 +86,11 @@ class Quotations:
         digest = rule_digest(rule_id(scope, text))
         if digest not in self._rejected:
             return False
-        waiting_rules = self._view.corrections.of_scope(scope)
+        waiting_rules = self._snapshot.corrections.of_scope(scope)
         return all(rule_digest(rule.id) != digest for rule in waiting_rules)
 
     @cached_property
     def _rejected(self) -> frozenset[str]:
-        commits = self._view.history.commits_of_step("reject")
+        commits = self._snapshot.history.commits_of_step("reject")
         targets = (target for commit in commits for target in commit.targets)
         return frozenset(rule_digest(name) for name in targets if name.startswith("correction:"))

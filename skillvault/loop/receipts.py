@@ -18,7 +18,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _RECEIPT_PREFIX = "recommendation-"  # start of the names of files by `recommend --decision`
 
@@ -32,14 +32,14 @@ class Receipts:
 
     def __init__(
         self,
-        view: Topics,
+        snapshot: Snapshot,
         inbox: Inbox,
         now: datetime,
         *,
         arrived: Iterable[Recommendation] = (),
         names: Iterable[str] = (),
     ) -> None:
-        self._view, self._inbox, self._now = view, inbox, now
+        self._snapshot, self._inbox, self._now = snapshot, inbox, now
         self._arrived, self._arrived_names = arrived, frozenset(names)
         self._claims: dict[str, list[Claim]] = {}
         self._receipts: dict[str, list[Recommendation]] = {}
@@ -53,7 +53,7 @@ class Receipts:
         return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied, names))
 
     def _read_title(self, skill: str, blob: str) -> str:
-        return aliases.title_of(effects.read_version(self._view, skill, blob))
+        return aliases.title_of(effects.read_version(self._snapshot, skill, blob))
 
     def own_receipts(self, outcome: Outcome) -> list[Recommendation]:
         """Return the receipts that the agent of an outcome got for its decision."""
@@ -79,12 +79,12 @@ class Receipts:
 
     def _claims_of(self, decision: str) -> list[Claim]:
         if decision not in self._claims:
-            self._claims[decision] = self._view.outcomes.ends(decision)
+            self._claims[decision] = self._snapshot.outcomes.ends(decision)
         return self._claims[decision]
 
     def _by_decision(self, decision: str) -> list[Recommendation]:
         if decision not in self._receipts:
-            recorded_receipts = self._view.recommendations.by_decision(decision)
+            recorded_receipts = self._snapshot.recommendations.by_decision(decision)
             self._receipts[decision] = [*recorded_receipts, *self._waiting.get(decision, ())]
         return self._receipts[decision]
 

@@ -23,7 +23,7 @@ from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trus
 from skillvault.vault.files import arrival, layout, redact
 from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import WRITING, Inbox
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _ArrivedRecord = Outcome | Recommendation | Session
 _UNKNOWN_DECISION = (
@@ -45,7 +45,7 @@ class Intake(Struct, frozen=True):
 
 
 def choose_intake(
-    inbox: Inbox, view: Topics, patience: float | None, now: datetime, *, dry: bool
+    inbox: Inbox, snapshot: Snapshot, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
     """Choose the inbox files to take: complete files, and files that stay incomplete too long.
 
@@ -56,12 +56,12 @@ def choose_intake(
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
     names = inbox.names()
-    excess_names = find_over_quota(view, inbox, names, now)
+    excess_names = find_over_quota(snapshot, inbox, names, now)
     allowed = sorted(set(names).difference(excess_names))
-    settle_seconds = view.policy.record.settle_seconds
+    settle_seconds = snapshot.policy.record.settle_seconds
     stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
     obstacles = {WRITING: young_names, **inbox.obstacles()}
-    reason = file_wait_reason(view, excess_names, now) if excess_names else ""
+    reason = file_wait_reason(snapshot, excess_names, now) if excess_names else ""
     return Intake(stable_names, received_files, obstacles, reason)
 
 
@@ -86,7 +86,7 @@ def step(run: Run) -> Iterator[Change]:
     for name, record in _admit_files(run):
         ref = ref_of(record)
         rejection = run.rejections.of_target(ref)
-        is_recorded = ref in run.view.records
+        is_recorded = ref in run.snapshot.records
         if rejection or is_recorded or ref in records:
             run.report.known.append(record.id)
         if rejection:
@@ -113,7 +113,7 @@ def waiting(run: Run) -> int:
 
 def count_over_quota(run: Run) -> int:
     """Return the number of untrusted files that exceed today's quota."""
-    return len(find_over_quota(run.view, run.inbox, run.inbox.names(), run.now))
+    return len(find_over_quota(run.snapshot, run.inbox, run.inbox.names(), run.now))
 
 
 def _admit_files(run: Run) -> list[tuple[str, _ArrivedRecord]]:
@@ -128,7 +128,9 @@ def _admit_files(run: Run) -> list[tuple[str, _ArrivedRecord]]:
     sessions = [(name, record) for name, record in files if isinstance(record, Session)]
     # A receipt may arrive together with its outcome.
     records = [receipt for _, receipt in receipts]
-    all_receipts = Receipts(run.view, run.inbox, run.now, arrived=records, names=run.options.names)
+    all_receipts = Receipts(
+        run.snapshot, run.inbox, run.now, arrived=records, names=run.options.names
+    )
     named_outcomes = (
         (name, all_receipts.resolve_applied(outcome))
         for name, outcome in _admit_outcomes(run, outcomes, all_receipts)
@@ -142,7 +144,7 @@ def _read_files(run: Run) -> Iterator[tuple[str, _ArrivedRecord]]:
     An outcome without a domain gets the only domain of the vault or the domain of its decision. It
     is read last, and stays in the inbox while the decision is unknown.
     """
-    domains, only_domain = _DecisionDomains(run.view), run.view.only_domain
+    domains, only_domain = _DecisionDomains(run.snapshot), run.snapshot.only_domain
     without_domain: list[_InboxFile] = []
     for name, item in run.track(list(_load_files(run)), "reading"):
         try:
@@ -171,7 +173,7 @@ def _read_files(run: Run) -> Iterator[tuple[str, _ArrivedRecord]]:
 def _admit_sessions(
     run: Run, files: Sequence[tuple[str, Session]]
 ) -> Iterator[tuple[str, Session]]:
-    sessions = dict(run.view.sessions.get_many(session.id for _, session in files))
+    sessions = dict(run.snapshot.sessions.get_many(session.id for _, session in files))
     for name, session in files:
         try:
             record_rules.check_session(session, sessions.get(session.id))
@@ -188,9 +190,10 @@ def _admit_outcomes(
     """Yield outcomes; refuse those with the event or the decision of another outcome."""
     event_ids = {outcome.event_id for _, outcome in files if outcome.event_id}
     events = {
-        record_rules.event_of(record): record for record in run.view.outcomes.by_event(event_ids)
+        record_rules.event_of(record): record
+        for record in run.snapshot.outcomes.by_event(event_ids)
     }
-    recorded_refs = run.view.records.existing(ref_of(outcome) for _, outcome in files)
+    recorded_refs = run.snapshot.records.existing(ref_of(outcome) for _, outcome in files)
     for name, outcome in files:
         try:
             record_rules.check_event(outcome, events)
@@ -247,16 +250,16 @@ def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arri
 class _DecisionDomains:
     """The domains of decisions, from recorded and from new outcomes and receipts."""
 
-    def __init__(self, view: Topics) -> None:
-        self._view = view
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
         # (trust, decision) -> (is a receipt, id, domain) of its records
         self._domains: dict[tuple[Trust, str], list[tuple[bool, str, str]]] = {}
 
     @cached_property
     def recorded(self) -> dict[Trust, frozenset[str]]:
-        view = self._view
+        snapshot = self._snapshot
         return {
-            trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
+            trust: snapshot.outcomes.domains(trust) | snapshot.sessions.domains_of(trust)
             for trust in get_args(Trust)
         }
 
@@ -269,9 +272,9 @@ class _DecisionDomains:
     def domain_of(self, file: _InboxFile) -> str | None:
         """Return the domain of a result's decision, from outcomes first, or None if unknown."""
         decision: str = file.values["decision"]["id"]
-        for outcome in self._view.outcomes.by_decision(decision):
+        for outcome in self._snapshot.outcomes.by_decision(decision):
             self._note_domain(decision, outcome)
-        for receipt in self._view.recommendations.by_decision(decision):
+        for receipt in self._snapshot.recommendations.by_decision(decision):
             self._note_domain(decision, receipt)
         trusts: tuple[Trust, Trust] = (file.trust, "local")
         for trust in trusts:

@@ -35,13 +35,13 @@ def step(run: Run) -> Iterator[Change]:
 
 def skip_step(run: Run) -> Iterator[Change]:
     """Settle everything that is due, for a profile that rewrites no skills."""
-    run.settle(STEP, run.view.due.keys(STEP))
+    run.settle(STEP, run.snapshot.due.keys(STEP))
     return iter(())
 
 
 def _archive_orphans(run: Run) -> Iterator[Change]:
     """Archive skills without outcomes, and strategies of domains without rules."""
-    skills = run.view.skills
+    skills = run.snapshot.skills
     rows = (row for kind in DOMAIN_KINDS for row in skills.unarchived_rows(kind))
     for row in sorted({*skills.without_outcomes(), *rows}):
         skill = skills.find(row.name)
@@ -58,7 +58,7 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
         if skill.kind == "strategy":
             return bool(run.accounts.find_ruled_actions(domain))
         return bool(run.accounts.find_agreement(domain)[0])
-    subjects = run.view.subjects.evaluated_subjects(domain, skill.trust)
+    subjects = run.snapshot.subjects.evaluated_subjects(domain, skill.trust)
     keys = {subject_key(subject) for subject in subjects}
     keys |= {subject_key((domain, action, None)) for domain, action, _ in subjects}
     return skill.subject in keys

@@ -19,22 +19,22 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.records import parse_ref
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 
-def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
+def find_rejected_skills(git: Git, snapshot: Snapshot) -> list[RejectedSkill]:
     """Return the skills that persons rejected and did not restore, latest first.
 
     If a name was rejected several times, the latest text counts. All rejected next versions count,
     because their texts differ.
     """
-    forget_pairs = _skills_of_steps(view, FORGET)
+    forget_pairs = _skills_of_steps(snapshot, FORGET)
     pairs = [
         (sha, name)
-        for sha, name in _skills_of_steps(view, REJECT, UNDO)
+        for sha, name in _skills_of_steps(snapshot, REJECT, UNDO)
         if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forget_pairs)
     ]
-    existing_refs = view.records.existing(Ref("skill", name) for _, name in pairs)
+    existing_refs = snapshot.records.existing(Ref("skill", name) for _, name in pairs)
     missing_names = {name for _, name in pairs if Ref("skill", name) not in existing_refs}
     rejections = [(sha, name) for sha, name in pairs if name in missing_names or may_be_next(name)]
     if not rejections:
@@ -63,9 +63,9 @@ def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
     return list(rejected_skills.values())
 
 
-def _skills_of_steps(view: Topics, *steps: str) -> list[tuple[str, str]]:
+def _skills_of_steps(snapshot: Snapshot, *steps: str) -> list[tuple[str, str]]:
     """Return (commit, skill) for the targets of these steps, newest first."""
-    commits = view.history.commits_of_step(*steps)
+    commits = snapshot.history.commits_of_step(*steps)
     refs = [(commit.sha, parse_ref(target)) for commit in commits for target in commit.targets]
     return [(sha, ref.id) for sha, ref in refs if ref.kind == "skill"]
 
@@ -82,10 +82,10 @@ def find_rejection(change: Change, rejections: Rejections) -> Rejection | None:
     return None
 
 
-def paths_of(view: Topics, shelf: str, name: str) -> list[str]:
+def paths_of(snapshot: Snapshot, shelf: str, name: str) -> list[str]:
     """Return the paths of a skill's files on a shelf, and of the links to the skill."""
-    links = view.links.by_target([Ref("skill", name)])
-    return [*view.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
+    links = snapshot.links.by_target([Ref("skill", name)])
+    return [*snapshot.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
 
 
 def read_rejected_skill(
@@ -95,7 +95,7 @@ def read_rejected_skill(
 
     Raise UsageError if the skill is not rejected. Other skills of the same commit stay rejected.
     """
-    rejected_skills = find_rejected_skills(store.git, store.head())
+    rejected_skills = find_rejected_skills(store.git, store.snapshot())
     rejection = next((skill for skill in rejected_skills if skill.skill == name), None)
     if rejection is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
@@ -113,14 +113,14 @@ def read_rejected_skill(
     links: list[Link] = []
     for path in lists:
         old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, rejection.commit))
-        links += _removed_links(store.head(), path, old_data, new_data)
+        links += _removed_links(store.snapshot(), path, old_data, new_data)
     links = [link for link in links if link.target.kind != "skill" or link.target.id == name]
     return rejection, {path: contents[f"{parent}:{path}"] for path in deleted_paths}, links
 
 
-def _removed_links(view: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:
+def _removed_links(snapshot: Snapshot, path: str, old_data: bytes, new_data: bytes) -> list[Link]:
     owner = layout.links_owner(path)
-    if owner is None or not (owner.kind == "skill" or owner in view.records):
+    if owner is None or not (owner.kind == "skill" or owner in snapshot.records):
         return []
     old_links, new_links = (read_links(path, owner, data).links for data in (old_data, new_data))
     return [link for link in old_links if link not in new_links]

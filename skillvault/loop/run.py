@@ -73,7 +73,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.quarantine import RefusedFile
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from skillvault.loop.accounts import Accounts
@@ -230,18 +230,18 @@ class Run:
         self.inbox = Inbox(store.root)
         store.follow()
         # The vault with the changes of this run; a question sees only committed records.
-        self.view: Topics = store.head() if self.options.is_question else store.staging
+        self.snapshot: Snapshot = store.snapshot() if self.options.is_question else store.staging
         self.track: Tracker = self.options.track or (lambda items, _label: items)
         self._shelf = shelf
         self._base = store.staging.commit
         self._pending: list[StagedChange] = []
         self._pending_since = 0.0
         self._last_duration = 0.0  # seconds that publishing took
-        self.policy: Policy = self.view.policy
+        self.policy: Policy = self.snapshot.policy
         self.profile = rules_of(self.policy)
         self.report = Report()
         self.material = RunMaterial(
-            view=self.view,
+            snapshot=self.snapshot,
             git=store.git,
             policy=self.policy,
             profile=self.profile,
@@ -272,7 +272,7 @@ class Run:
     @cached_property
     def rejections(self) -> Rejections:
         """The records that persons removed before this run."""
-        history = self.view.history
+        history = self.snapshot.history
         steps = (ANSWER, *RECOMPUTING)
         withdrawn_refs = {str(ref) for step in steps for ref in history.withdrawals(step)}
         withdrawn_refs |= self.options.withdrawn
@@ -281,10 +281,10 @@ class Run:
         withdrawn_refs |= {str(ref) for c in changes if c.step in steps for ref in c.sources}
         return Rejections(
             history.commits_of_removed(),
-            self.view.records,
+            self.snapshot.records,
             withdrawn_refs,
-            find_rejected_skills(self.store.git, self.view),
-            versions=partial(names_of_versions, self.view),
+            find_rejected_skills(self.store.git, self.snapshot),
+            versions=partial(names_of_versions, self.snapshot),
         )
 
     def products_of(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
@@ -294,24 +294,26 @@ class Run:
         link.
         """
         products: dict[str, str] = {}
-        for source, target in self.view.history.targets_of(step, kind, sources):
+        for source, target in self.snapshot.history.targets_of(step, kind, sources):
             if not (is_strategy(target) or is_general(target)):
                 products.setdefault(source, target)
         return products
 
     def commits_of(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
         """Return the commits of these steps on a record before this run, oldest first."""
-        commits = reversed(self.view.history.commits_changing(ref))
+        commits = reversed(self.snapshot.history.commits_changing(ref))
         return [c for c in commits if c.step in steps and c.sha not in self._own_commits]
 
     def versions(self, name: str) -> WrittenTexts:
         """Return all texts that skillvault wrote into a skill, to tell them from a person's."""
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
-        shas = [commit.sha for commit in program_commits(self.store.git, self.view, name, commits)]
+        shas = [
+            commit.sha for commit in program_commits(self.store.git, self.snapshot, name, commits)
+        ]
         contents = skill_texts(
             self.store.git,
             [(commit, name) for sha in shas for commit in (f"{sha}^", sha)],
-            self.view.history.former_names(),
+            self.snapshot.history.former_names(),
         )
         pairs = [(contents.get((f"{sha}^", name)), contents.get((sha, name))) for sha in shas]
         texts = [(base[1:] if base else None, text[1:]) for base, text in pairs if text]
@@ -322,7 +324,7 @@ class Run:
             [Version(base[index] if base else None, text[index]) for base, text in texts]
             for index in range(4)
         )
-        skill = self.view.skills.find(name)
+        skill = self.snapshot.skills.find(name)
         # If several clones write, a merge may have kept an older text than the latest commit.
         is_reverted = self.policy.learner != EVERY_CLONE and is_former_text(
             bodies, skill.body if skill else ""
@@ -345,8 +347,8 @@ class Run:
 
     def drop_known(self, name: str) -> None:
         """Remove an inbox file whose content is recorded already."""
-        if not self.options.dry and self.view.commit:
-            self.inbox.mark_done([name], self.store.taken, self.view.commit)
+        if not self.options.dry and self.snapshot.commit:
+            self.inbox.mark_done([name], self.store.taken, self.snapshot.commit)
 
     def renew(self) -> None:
         """Read the vault again, because another run may have changed it."""
@@ -366,15 +368,15 @@ class Run:
         """
         if _begins_commit([item.change for item in self._pending], change) and self._has_waited():
             self.flush()
-        if not _is_complete(self.view, change):
+        if not _is_complete(self.snapshot, change):
             return
         names: list[str] = []
         if change.step in WRITERS:
             change = apply_gate(change, self.policy)
             names = [ref.id for ref in change.targets if ref.kind == "skill"]
         if change.moves or change.step in WRITERS:
-            change = with_versions_removed(self.view, change)
-        old_skills = {name: self.view.skills.find(name) for name in names}
+            change = with_versions_removed(self.snapshot, change)
+        old_skills = {name: self.snapshot.skills.find(name) for name in names}
         try:
             item = self.store.stage(change)
             if self.options.dry:
@@ -383,7 +385,7 @@ class Run:
             self.report.waiting.append(_waiting_edit(error))
             return
         for name, old_skill in old_skills.items():
-            if new_skill := self.view.skills.find(name):
+            if new_skill := self.snapshot.skills.find(name):
                 self._written.setdefault(name, []).append((old_skill, new_skill))
         self._enqueue(item)
 
@@ -425,7 +427,7 @@ class Run:
             return
         change = compose(draft) if draft else None
         if draft and change:
-            yield from self.admit(with_draft(change, draft, self.view))
+            yield from self.admit(with_draft(change, draft, self.snapshot))
 
     def admit(self, change: Change) -> Iterator[Change]:
         """Yield a change unless a person rejected it; the gate may make it a proposal."""
@@ -463,7 +465,7 @@ class Run:
 
     def _publish_alone(self, change: Change) -> None:
         self.store.follow()
-        if not _is_complete(self.view, change):
+        if not _is_complete(self.snapshot, change):
             return
         try:
             self._commit([self.store.stage(change)])
@@ -504,8 +506,8 @@ def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
     return len(last_commit) == 1
 
 
-def _is_complete(view: Topics, change: Change) -> bool:
-    return len(view.records.existing(change.needs)) == len(change.needs)
+def _is_complete(snapshot: Snapshot, change: Change) -> bool:
+    return len(snapshot.records.existing(change.needs)) == len(change.needs)
 
 
 def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:

@@ -59,14 +59,14 @@ def promote_step(run: Run) -> Iterator[Change]:
     for promotion in run.track(plan.promotions, "promoting"):
         yield facts.promotion_change(promotion)
     for repetition in plan.repetitions:
-        if repetition.fact in run.view.facts:  # the fact may have had to wait
+        if repetition.fact in run.snapshot.facts:  # the fact may have had to wait
             yield facts.repetition_change(repetition, run.now)
     yield from skill_changes(run)
 
 
 def _plan_promotions(run: Run) -> facts.FactPlan:
     candidates: list[str] = []
-    keys = run.view.due.keys(PROMOTE)
+    keys = run.snapshot.due.keys(PROMOTE)
     for material in material_pages(run, keys):
         candidates += (
             evaluation.id
@@ -100,7 +100,7 @@ def outcome_states(
 
 
 def _outcome_changes(run: Run) -> Iterator[Change]:
-    keys = set(run.view.due.keys(GENERATE))
+    keys = set(run.snapshot.due.keys(GENERATE))
     for findings in list(_find_new_skills(run)):
         name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
         changes = list(run.write_skill(name, findings, partial(_compose_skill, run, findings)))
@@ -114,7 +114,7 @@ def _outcome_changes(run: Run) -> Iterator[Change]:
 
 def _find_new_skills(run: Run) -> Iterator[Findings]:
     """Yield the findings of outcomes that become a skill, oldest first; settle the others."""
-    keys = set(run.view.due.keys(GENERATE))
+    keys = set(run.snapshot.due.keys(GENERATE))
     orphans, all_findings = set(keys), list[Findings]()
     for history in run.accounts.histories(sorted(keys), "subject"):
         changed_ids = keys.intersection(entry.id for entry in history)
@@ -154,7 +154,7 @@ def _repeat_changes(
         else:
             ids_by_skill.setdefault(skill, []).append(material.outcome.id)
     for name, repeated_ids in ids_by_skill.items():
-        if living_skill := run.view.skills.find(name):
+        if living_skill := run.snapshot.skills.find(name):
             yield seed_skills.repeats_change(living_skill, repeated_ids, run.now)
 
 
@@ -162,10 +162,10 @@ def _living_skill(run: Run, name: str | None) -> str | None:
     """Return the skill, or the skill into which it was merged if it is archived, or None."""
     visited_names: set[str] = set()
     while name and name not in visited_names:
-        if run.view.skills.live([name]):
+        if run.snapshot.skills.live([name]):
             return name
         visited_names.add(name)
-        name = run.view.links.merge_targets([Ref("skill", name)]).get(name)
+        name = run.snapshot.links.merge_targets([Ref("skill", name)]).get(name)
     return None
 
 
@@ -185,9 +185,9 @@ def _outcome_materials(
     """
     evaluated_ids = [outcome.id for outcome in history if outcome.evaluated]
     previous = dict(zip(evaluated_ids[1:], evaluated_ids, strict=False))
-    outcomes = run.view.outcomes.get_many({*ids, *(previous[n] for n in ids if n in previous)})
-    evaluations = run.view.evaluations.get_many(ids)
-    tasks = run.view.recommendations.tasks(outcomes.values())
+    outcomes = run.snapshot.outcomes.get_many({*ids, *(previous[n] for n in ids if n in previous)})
+    evaluations = run.snapshot.evaluations.get_many(ids)
+    tasks = run.snapshot.recommendations.tasks(outcomes.values())
     refs = [Ref("evaluation", key) for key in evaluated_ids]
     skills, rejections = _skills_of_outcomes(run, refs), _rejections_of_outcomes(run, refs)
     warning = next((skill.name for skill in skills.values() if skill.kind == "warning"), None)
@@ -216,12 +216,14 @@ def _outcome_materials(
 def _skills_of_outcomes(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
     """Map outcomes to the skills that they made or repeat, by links and by commits."""
     pairs = [
-        pair for step in _MAKING_STEPS for pair in run.view.history.targets_of(step, "skill", refs)
+        pair
+        for step in _MAKING_STEPS
+        for pair in run.snapshot.history.targets_of(step, "skill", refs)
     ]
-    links = run.view.links.by_source(refs)
+    links = run.snapshot.links.by_source(refs)
     pairs += [(link.source.id, link.target.id) for link in links if link.target.kind == "skill"]
     names = {name for _, name in pairs if not is_strategy(name)}
-    skills = {name: skill for name in names if (skill := run.view.skills.find(name))}
+    skills = {name: skill for name in names if (skill := run.snapshot.skills.find(name))}
     return {source: skills[name] for source, name in sorted(pairs) if name in skills}
 
 
@@ -237,7 +239,7 @@ def _rejections_of_outcomes(run: Run, refs: Sequence[Ref]) -> Mapping[str, Rejec
 def _compose_skill(run: Run, findings: Findings, draft: Draft) -> Change | None:
     if not draft.sections:
         return None
-    is_taken = run.view.skills.is_name_taken
+    is_taken = run.snapshot.skills.is_name_taken
     return seed_skills.outcome_skill_change(
         findings, draft, is_taken=is_taken, now=run.now, policy=run.policy
     )
@@ -247,7 +249,7 @@ def _compose_skill(run: Run, findings: Findings, draft: Draft) -> Change | None:
 
 
 def _strategy_changes(run: Run) -> Iterator[Change]:
-    for domain in sorted(run.view.outcomes.domains("local")):
+    for domain in sorted(run.snapshot.outcomes.domains("local")):
         material = _strategy_material(run, domain)
         if material.rejection:
             run.report.rejected.append(material.rejection)
@@ -278,15 +280,15 @@ def strategy_texts(run: Run, domain: str, _outcome_ids: Sequence[str]) -> Iterat
 
 
 def _state_of_material(run: Run, material: strategy.StrategyMaterial) -> SkillState:
-    time = clock(run.view, material.domain, run.now, run.profile) or run.now
+    time = clock(run.snapshot, material.domain, run.now, run.profile) or run.now
     return strategy.strategy_state(material, time, run.policy)
 
 
 def _strategy_material(run: Run, domain: str) -> strategy.StrategyMaterial:
     target, numbers = Ref("skill", strategy_name(domain)), run.policy.generate
-    skill = run.view.skills.find(target.id)
+    skill = run.snapshot.skills.find(target.id)
     max_outcomes = max(numbers.strategy_max, numbers.strategy_every)
-    ids = run.view.outcomes.latest_evaluated(domain, max_outcomes)
+    ids = run.snapshot.outcomes.latest_evaluated(domain, max_outcomes)
     linked_ids = _linked_outcomes(run, target.id, ids)
     unread_count = next((n for n, key in enumerate(reversed(ids)) if key in linked_ids), len(ids))
     is_missing = skill is None and unread_count >= numbers.strategy_every
@@ -297,9 +299,9 @@ def _strategy_material(run: Run, domain: str) -> strategy.StrategyMaterial:
         linked=frozenset(linked_ids),
         is_recounted=target.id in run.options.recounts,
         made_at=run.now,
-        skill=with_waiting_account(run.view, skill) if skill else None,
-        path=run.view.records.path_of(target),
-        expired=run.view.history.last_step(target, {GENERATE, "expire"}) == "expire",
+        skill=with_waiting_account(run.snapshot, skill) if skill else None,
+        path=run.snapshot.records.path_of(target),
+        expired=run.snapshot.history.last_step(target, {GENERATE, "expire"}) == "expire",
         rejection=run.rejections.of_target(target) if is_missing else None,
     )
 
@@ -307,17 +309,17 @@ def _strategy_material(run: Run, domain: str) -> strategy.StrategyMaterial:
 def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
     """Return those of `ids` from which a strategy was made, by links and by commits."""
     sources = [Ref("evaluation", outcome) for outcome in ids]
-    products = run.view.history.targets_of(GENERATE, "skill", sources)
+    products = run.snapshot.history.targets_of(GENERATE, "skill", sources)
     linked_ids = {source for source, target in products if target == name}
-    for ref in refs_with_version(run.view, name):
-        linked_ids |= run.view.links.sources_among(sources, ref)
+    for ref in refs_with_version(run.snapshot, name):
+        linked_ids |= run.snapshot.links.sources_among(sources, ref)
     return linked_ids
 
 
 def _strategy_brief(run: Run, material: strategy.StrategyMaterial) -> Period:
-    records = run.view.outcomes.get_many(material.read)
+    records = run.snapshot.outcomes.get_many(material.read)
     outcomes = [records[outcome_id] for outcome_id in material.read if outcome_id in records]
-    evaluations = run.view.evaluations.get_many(material.read)
+    evaluations = run.snapshot.evaluations.get_many(material.read)
     brief = strategy.period_of(material.domain, outcomes, evaluations, run.policy)
     if run.policy.judge.provider == "offline":
         return brief
@@ -344,8 +346,8 @@ _COMPARED_SOURCES = 5  # merged skills of an evolved skill that are compared wit
 
 def merge_step(run: Run) -> Iterator[Change]:
     """Yield a change for each merge, until no two skills are similar."""
-    keys = set(run.view.due.keys(MERGE))
-    by_domain = run.view.outcomes.ids_by_domain(keys)
+    keys = set(run.snapshot.due.keys(MERGE))
+    by_domain = run.snapshot.outcomes.ids_by_domain(keys)
     run.settle(MERGE, keys.difference(*by_domain.values()))
     for domain, domain_keys in by_domain.items():
         tried_merges: set[tuple[str, ...]] = set()
@@ -363,7 +365,7 @@ def _find_merges(
     run: Run, domain: str, keys: Collection[str], tried_merges: Collection[tuple[str, ...]]
 ) -> Iterator[SkillMerge[Agreement]]:
     """Yield the merges of skills that these outcomes made, without `tried_merges`."""
-    links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
+    links = run.snapshot.links.by_source(Ref("evaluation", key) for key in sorted(keys))
     names = {link.target.id for link in links if link.type == "generated"}
     new_skills = {name for name in names if not is_strategy(name)}
     for kind in _MERGED_KINDS:
@@ -389,23 +391,25 @@ def _texts_to_compare(run: Run, name: str, skill: Skill) -> Iterator[frozenset[s
     """Yield the words of a skill, and the words of the skills that it merged last."""
     yield statement_words(skill.body)
     if skill.kind == "evolved":
-        times = run.view.skills.creation_times(_merged_sources(run, name))
+        times = run.snapshot.skills.creation_times(_merged_sources(run, name))
         for source in sorted(times, key=lambda name: (times[name], name))[-_COMPARED_SOURCES:]:
-            if (source_skill := run.view.skills.find(source)) is not None:
+            if (source_skill := run.snapshot.skills.find(source)) is not None:
                 yield statement_words(source_skill.body)
 
 
 def _merged_sources(run: Run, name: str) -> list[str]:
-    return run.view.links.source_ids(Ref("skill", name), "merged")
+    return run.snapshot.links.source_ids(Ref("skill", name), "merged")
 
 
 def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple[str, Skill]]:
     """Yield the trusted generated skills of a kind that agents get, merged skills included."""
-    for name in run.view.skills.names("skills", domain):
-        skill = run.view.skills.get(name)
+    for name in run.snapshot.skills.names("skills", domain):
+        skill = run.snapshot.skills.get(name)
         if skill is None or skill.origin != "generated" or skill.trust != "local":
             continue
-        is_served = skill.status in ("testing", "proven") and not run.view.skills.from_memory(name)
+        is_served = skill.status in ("testing", "proven") and not run.snapshot.skills.from_memory(
+            name
+        )
         if is_served and _base_kind(run, name, skill) == kind:
             yield name, skill
 
@@ -413,7 +417,7 @@ def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple
 def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
     if skill.kind != "evolved":
         return skill.kind
-    sources = map(run.view.skills.find, _merged_sources(run, name))
+    sources = map(run.snapshot.skills.find, _merged_sources(run, name))
     kinds = (source.kind for source in sources if source)
     return next((kind for kind in kinds if kind in _MERGED_KINDS), None)
 
@@ -434,7 +438,7 @@ def _build_merge(
 ) -> SkillMerge[Agreement]:
     evolved_name = group.target
     names = [*group.names, *([evolved_name] if evolved_name else [])]
-    by_skill = run.view.skills.source_outcomes(names)
+    by_skill = run.snapshot.skills.source_outcomes(names)
     outcomes = {o.id: o for skill_outcomes in by_skill.values() for o in skill_outcomes}
     history = sorted(outcomes.values(), key=lambda outcome: outcome.order)
     subjects: dict[Subject, list[Outcome]] = {}
@@ -451,14 +455,14 @@ def _build_merge(
 
 
 def _graded_findings(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Findings:
-    evaluations = run.view.evaluations.get_many(outcome.id for outcome in outcomes)
-    tasks = run.view.recommendations.tasks(outcomes)
+    evaluations = run.snapshot.evaluations.get_many(outcome.id for outcome in outcomes)
+    tasks = run.snapshot.recommendations.tasks(outcomes)
     return graded_findings(account_of(outcomes, evaluations, tasks), kind, outcomes)
 
 
 def _compose_merge(run: Run, merge: SkillMerge[Agreement], draft: Draft) -> Change | None:
     if (skill := merge.target) is None:
-        is_taken = run.view.skills.is_name_taken
+        is_taken = run.snapshot.skills.is_name_taken
         return seed_skills.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
     files, texts = references(run, "skills", skill), run.versions(skill.name)
     return seed_skills.growth_change(

@@ -60,7 +60,7 @@ def make_branches(
     With `push` the branches are pushed, and merged branches are removed in the remote too.
     UsageError without a remote.
     """
-    git, main = store.git, store.head().policy.branch
+    git, main = store.git, store.snapshot().policy.branch
     upstream = upstream_of(git, main)
     if push:
         if upstream is None:

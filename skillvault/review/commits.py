@@ -45,7 +45,7 @@ def upgrade_changes(store: Store, judge: Judge, *, now: datetime) -> list[Change
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True, upgrades=True))
     if learner := learner_elsewhere(store.git, run.policy):
         raise UsageError(f"{learner} learns; run `skillvault run --upgrade` there")
-    run.view.due.mark_everything()
+    run.snapshot.due.mark_everything()
     return recompute(run, None)
 
 

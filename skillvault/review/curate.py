@@ -75,10 +75,10 @@ def check_round_trip(change: StagedChange, skill: Skill) -> None:
                 f"{skill.name}: {field}: {_quote(value)} would be read as {_quote(copy)}; give "
                 "what a skill's file can hold"
             )
-    view = integrity.VaultRecords(
+    records = integrity.VaultRecords(
         records={path: decoded}, existing=frozenset(), strays=(), removed=lambda _: None
     )
-    for problem in integrity.find_problems(view):
+    for problem in integrity.find_problems(records):
         raise UsageError(f"{skill.name}: {problem.message}")
 
 
@@ -138,8 +138,8 @@ class Curator:
         if not dry:
             self._store.recover()
         old_skill, shelf = None, "skills"
-        head = self._store.head()
-        if Ref("skill", skill.name) in head.records:
+        snapshot = self._store.snapshot()
+        if Ref("skill", skill.name) in snapshot.records:
             old_skill, path = lookup.read_skill(self._store, skill.name)
             shelf = layout.shelf_of(path)
         else:
@@ -151,7 +151,7 @@ class Curator:
         if shelf == "proposed":  # the store marks its skills
             result = msgspec.structs.replace(result, internal=True)
         check = partial(check_round_trip, skill=result)
-        return self._commit([change], now, dry=dry, base=head.commit, check=check)
+        return self._commit([change], now, dry=dry, base=snapshot.commit, check=check)
 
     def approve(
         self,
@@ -178,14 +178,14 @@ class Curator:
 
         With `clean`, only proposals in which the lint finds at most links.
         """
-        head = self._store.head()
-        origins = installing.find_origins(head)
+        snapshot = self._store.snapshot()
+        origins = installing.find_origins(snapshot)
         urls = {
             name: origins[name].url if name in origins else ""
-            for name in sorted(head.skills.proposed)
+            for name in sorted(snapshot.skills.proposed)
         }
         names = [name for name, url in urls.items() if is_below(url, source)]
-        lint = partial(installing.lint_proposed, self._store, head)
+        lint = partial(installing.lint_proposed, self._store, snapshot)
         return [name for name in names if not clean or is_clean(lint(name))]
 
     def select_alike(self, name: str) -> tuple[list[str], list[str]]:
@@ -193,17 +193,17 @@ class Curator:
 
         Skills that were learned here are alike if their kind and domain are equal.
         """
-        head = self._store.head()
-        origins = installing.find_origins(head)
+        snapshot = self._store.snapshot()
+        origins = installing.find_origins(snapshot)
         keys = {
             proposal: source_root(origins[proposal].url)
             if proposal in origins
             else (skill.kind, skill.domain)
-            for proposal, skill in head.skills.proposed.items()
+            for proposal, skill in snapshot.skills.proposed.items()
         }
         clean_names, flagged = list[str](), list[str]()
         for proposal in sorted(proposal for proposal in keys if keys[proposal] == keys.get(name)):
-            findings = installing.lint_proposed(self._store, head, proposal)
+            findings = installing.lint_proposed(self._store, snapshot, proposal)
             (clean_names if is_clean(findings) else flagged).append(proposal)
         return clean_names, flagged
 
@@ -217,9 +217,9 @@ class Curator:
         """Remove proposed skills in one commit; similar skills are not proposed again."""
 
         def reject_change(skill: Skill, shelf: str) -> "Change":
-            head = self._store.head()
-            next_versions.check_no_waiting_version(head, skill.name, "reject")
-            paths = rejected_skills.paths_of(head, shelf, skill.name)
+            snapshot = self._store.snapshot()
+            next_versions.check_no_waiting_version(snapshot, skill.name, "reject")
+            paths = rejected_skills.paths_of(snapshot, shelf, skill.name)
             return curate.reject(skill, shelf, reason, paths)
 
         return self._decide_all(names, reject_change, now, dry=dry)
@@ -234,11 +234,11 @@ class Curator:
 
         None for any other skill.
         """
-        head, name = self._store.head(), name.replace("_", "-")
-        skill = head.skills.proposed.get_many([name]).get(name)
+        snapshot, name = self._store.snapshot(), name.replace("_", "-")
+        skill = snapshot.skills.proposed.get_many([name]).get(name)
         if skill is None or skill.origin != "installed":
             return None
-        return installing.lint_proposed(self._store, head, name)
+        return installing.lint_proposed(self._store, snapshot, name)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Move a skill to archive/; add a skill of another layer to `shelf.hidden`."""
@@ -277,7 +277,7 @@ class Curator:
         Raise UsageError for a name that cannot be used or a domain that does not exist.
         """
         self._check_name_is_free(name)
-        self._store.head().check_domain(domain)
+        self._store.snapshot().check_domain(domain)
         skill = clean_skill(curate.draft_skill(name, domain, description))
         if commit or dry:
             return self.put(skill, now=now, dry=dry)
@@ -301,28 +301,28 @@ class Curator:
         self._check_name_is_free(new_name, name)
 
         def rename_change(skill: Skill, shelf: str) -> "Change":
-            head = self._store.head()
-            next_versions.check_no_waiting_version(head, skill.name, "approve")
-            next_versions.check_is_no_version(head, skill.name)
-            return curate.rename(skill, shelf, new_name, links_of(head, [skill.name]))
+            snapshot = self._store.snapshot()
+            next_versions.check_no_waiting_version(snapshot, skill.name, "approve")
+            next_versions.check_is_no_version(snapshot, skill.name)
+            return curate.rename(skill, shelf, new_name, links_of(snapshot, [skill.name]))
 
         return self._decide(name, rename_change, now, dry=dry)
 
     def _approve_change(self, skill: Skill, shelf: str, content: bytes | None = None) -> "Change":
-        next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
+        next_versions.check_no_waiting_version(self._store.snapshot(), skill.name, "approve")
         if shelf == "proposed" and skill.replaces:
             return next_versions.approval(self._store, skill, content)
         return curate.approve(skill, shelf)
 
     def _retire_change(self, skill: Skill, shelf: str) -> "Change":
-        head = self._store.head()
-        next_versions.check_is_no_version(head, skill.name)
-        return next_versions.with_versions_removed(head, curate.retire(skill, shelf))
+        snapshot = self._store.snapshot()
+        next_versions.check_is_no_version(snapshot, skill.name)
+        return next_versions.with_versions_removed(snapshot, curate.retire(skill, shelf))
 
     def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
-        head = self._store.head()
-        starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
-        return curate.restore(skill, shelf, now=starts_at, policy=head.policy)
+        snapshot = self._store.snapshot()
+        starts_at = clock(snapshot, skill.domain, now, rules_of(snapshot.policy)) or now
+        return curate.restore(skill, shelf, now=starts_at, policy=snapshot.policy)
 
     def _find_skill(self, name: str) -> tuple[Skill, str]:
         """Return a skill of the vault, named by its folder, and its shelf."""
@@ -342,7 +342,7 @@ class Curator:
         """Commit one decision about several skills, and edits of them, together."""
         if not dry:
             self._store.recover()
-        base = self._store.head().commit
+        base = self._store.snapshot().commit
         decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
         changes = [
             msgspec.structs.replace(change, commit_with=SHARED) for change in (*edits, *decisions)
@@ -352,8 +352,8 @@ class Curator:
     def _check_name_is_free(self, name: str, renamed: str | None = None) -> None:
         """Raise UsageError for an invalid name, or the name of another skill than `renamed`."""
         curate.check_name(name)
-        head = self._store.head()
-        path = head.records.path_of(Ref("skill", name))
+        snapshot = self._store.snapshot()
+        path = snapshot.records.path_of(Ref("skill", name))
         layer_skill = self._layer_skill(name)
         if path is None and layer_skill is not None:
             path = layer_skill.path
@@ -365,7 +365,7 @@ class Curator:
 
     def _check_no_former_name(self, name: str, renamed: str | None = None) -> None:
         """Raise UsageError for a former name of another skill than `renamed`."""
-        skill_name = self._store.head().history.former_names().get(name)
+        skill_name = self._store.snapshot().history.former_names().get(name)
         if skill_name not in (None, renamed):
             raise UsageError(f"{name}: is a former name of {skill_name}; choose another")
 
@@ -385,13 +385,13 @@ class Curator:
         """
         if not dry:
             self._store.recover()
-        head = self._store.head()
+        snapshot = self._store.snapshot()
         layer_skill = self._layer_skill(name) if change_layer else None
         if change_layer and layer_skill:
-            change = change_layer(layer_skill.skill.name, head.policy)
+            change = change_layer(layer_skill.skill.name, snapshot.policy)
         else:
             change = make_change(*self._find_skill(name))
-        return self._commit([change], now, dry=dry, base=head.commit)
+        return self._commit([change], now, dry=dry, base=snapshot.commit)
 
     def _commit(
         self,

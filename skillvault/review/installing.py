@@ -38,18 +38,18 @@ from skillvault.vault.files import layers
 from skillvault.vault.files.redact import secret_kinds
 from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _WEB_SCHEMES = ("https://", "http://")
 _MAX_PLACES = 5  # secrets of a skill that a refusal names
 _BATCH_SIZE = 50  # skills whose commits are published together
 
 
-def find_origins(head: Topics) -> dict[str, Origin]:
+def find_origins(snapshot: Snapshot) -> dict[str, Origin]:
     """Return the origin of the latest version of each installed skill in the vault, by name."""
     links: dict[str, Link] = {}
-    for link in sorted(head.links.of_type("installed"), key=lambda link: link.created_at):
-        if link.target in head.records:
+    for link in sorted(snapshot.links.of_type("installed"), key=lambda link: link.created_at):
+        if link.target in snapshot.records:
             links[link.target.id] = link
     return {name: install.origin_of(link) for name, link in links.items()}
 
@@ -66,9 +66,9 @@ def lint_incoming(files: Files, source_files: Files, findings: Iterable[Finding]
     return sorted([*findings, *lint.lint_files(new_files, secret_kinds)])
 
 
-def lint_proposed(store: Store, head: Topics, name: str) -> list[Finding]:
+def lint_proposed(store: Store, snapshot: Snapshot, name: str) -> list[Finding]:
     """Lint a skill in proposed/."""
-    return lint.lint_files(folder_files(store.git, head, f"proposed/{name}"), secret_kinds)
+    return lint.lint_files(folder_files(store.git, snapshot, f"proposed/{name}"), secret_kinds)
 
 
 class FileMerge(Struct, frozen=True):
@@ -262,10 +262,10 @@ class Installer:
         If the judge is a model, it is asked about the passages that structure cannot decide.
         UsageError for a domain that the vault does not have.
         """
-        head = self._store.head()
-        head.check_domain(domain)
+        snapshot = self._store.snapshot()
+        snapshot.check_domain(domain)
         installation = self._begin(now, dry=dry)
-        judged = head.policy.judge.provider != "offline"
+        judged = snapshot.policy.judge.provider != "offline"
         if source.startswith(_WEB_SCHEMES):
             contents, repository = skill_sources.read_page(source, judged=judged), None
         else:
@@ -287,7 +287,7 @@ class Installer:
         Local changes are kept. The new version of an approved skill waits beside the approved one.
         """
         installation = self._begin(now, dry=dry, with_secrets=with_secrets)
-        origin_by_name = find_origins(self._store.head())
+        origin_by_name = find_origins(self._store.snapshot())
         if unknown_names := [name for name in names if name not in origin_by_name]:
             raise UsageError(
                 f"{', '.join(unknown_names)}: not an installed skill; `skillvault install SOURCE` "
@@ -331,19 +331,19 @@ class _Installation:
 
     def install(self, skill: SourceSkill) -> None:
         """Collect a skill for `commit_incoming`, unless the vault has it already."""
-        head, origin = self._store.head(), skill.origin
-        if sentence := self._explain_known(head, origin):
+        snapshot, origin = self._store.snapshot(), skill.origin
+        if sentence := self._explain_known(snapshot, origin):
             self.report.known.append(sentence)
             return
         findings = self._lint(skill)
         if findings is None:
             return
         names = {name for name, _ in self._name_by_source.values()}  # in a dry run not in head
-        names |= head.history.former_names().keys()
+        names |= snapshot.history.former_names().keys()
         name = install.free_name(
             skill.name,
             origin.digest,
-            lambda name: name in names or Ref("skill", name) in head.records,
+            lambda name: name in names or Ref("skill", name) in snapshot.records,
         )
         if name is None:
             message = f"the name is taken; rename or remove {skill.name}, and install it again"
@@ -366,7 +366,7 @@ class _Installation:
         """Propose the skills that were read, and the rules of a repository."""
         self.report.problems, self.report.passed_over = contents.problems, contents.passed_over
         if contents.rules:
-            domain = domain or self._store.head().only_domain or CODING
+            domain = domain or self._store.snapshot().only_domain or CODING
             for page, page_rules in itertools.groupby(contents.rules, key=lambda rule: rule.page):
                 self._propose_rules(page, list(page_rules), domain, repository or domain)
         for domain, memories in itertools.groupby(
@@ -391,15 +391,15 @@ class _Installation:
 
     def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
         """Copy a skill of the package into skills/; with `force` over a skill of this name."""
-        head = self._store.head()
-        path = head.records.path_of(Ref("skill", name))
+        snapshot = self._store.snapshot()
+        path = snapshot.records.path_of(Ref("skill", name))
         if path and not (force and path.startswith("skills/")):
             self.report.known.append(f"{name}: is in {path.partition('/')[0]}/ and stays")
             return
-        if new_name := head.history.former_names().get(name):
+        if new_name := snapshot.history.former_names().get(name):
             self.report.known.append(f"{name}: is named {new_name} here and stays")
             return
-        local_files = folder_files(self._store.git, head, f"skills/{name}")
+        local_files = folder_files(self._store.git, snapshot, f"skills/{name}")
         if local_files == files:
             self.report.known.append(f"{name}: is the package's version already")
             return
@@ -433,7 +433,7 @@ class _Installation:
         """The names and origins of the installed skills, by address and registry."""
         return {
             (origin.url, origin.registry): (name, origin)
-            for name, origin in find_origins(self._store.head()).items()
+            for name, origin in find_origins(self._store.snapshot()).items()
         }
 
     def _add_facts(self, domain: str, memories: Sequence[MemoryFact]) -> None:
@@ -444,8 +444,8 @@ class _Installation:
         ]
         facts = {fact.id: fact for fact in all_facts}
         refs = [Ref("fact", name) for name in facts]
-        head = self._store.head()
-        known_refs = {*head.history.last_mentions(refs), *head.records.existing(refs)}
+        snapshot = self._store.snapshot()
+        known_refs = {*snapshot.history.last_mentions(refs), *snapshot.records.existing(refs)}
         known_ids = {ref.id for ref in known_refs}
         new_facts = [fact for name, fact in facts.items() if name not in known_ids]
         if known_ids:
@@ -468,7 +468,7 @@ class _Installation:
                 passages.append(corrections.document_passage(rule))
             else:
                 rules.append(rule)
-        proposed = find_new_rules(self._store.head(), rules)
+        proposed = find_new_rules(self._store.snapshot(), rules)
         if proposed.repeats:
             count = f"{proposed.repeats} rule{'s are' if proposed.repeats > 1 else ' is'}"
             self.report.known.append(f"{page}: {count} known already")
@@ -476,7 +476,7 @@ class _Installation:
         if proposed.rules:
             self._commit_change(corrections.document_change(page, proposed.rules))
         refs = [Ref("correction", passage.id) for passage in passages]
-        known_ids = {ref.id for ref in self._store.head().history.last_mentions(refs)}
+        known_ids = {ref.id for ref in self._store.snapshot().history.last_mentions(refs)}
         new_passages = [passage for passage in passages if passage.id not in known_ids]
         self.report.passages += new_passages
         if new_passages:
@@ -487,11 +487,11 @@ class _Installation:
 
     def _install_or_renew(self, skill: SourceSkill) -> None:
         """Install a skill, or the next version of a skill from the same place."""
-        head, origin = self._store.head(), skill.origin
+        snapshot, origin = self._store.snapshot(), skill.origin
         installed = self._name_by_source.get((origin.url, origin.registry))
-        if installed and not head.links.by_source([origin.ref]):
+        if installed and not snapshot.links.by_source([origin.ref]):
             self._renew(*installed, lambda: skill, is_named=True)
-        elif not installed and _has_same_text(self._store, head, skill):
+        elif not installed and _has_same_text(self._store, snapshot, skill):
             self.report.known.append(f"{skill.name}: says the same as in {origin.url}")
         else:
             self.install(skill)
@@ -505,22 +505,22 @@ class _Installation:
         is_named: bool,
     ) -> None:
         """Install a newer version of a skill, merged with the local changes since `origin`."""
-        head = self._store.head()
-        shelf = (head.records.path_of(Ref("skill", name)) or "").partition("/")[0]
-        if sentence := _explain_no_update(head, name, shelf):
+        snapshot = self._store.snapshot()
+        shelf = (snapshot.records.path_of(Ref("skill", name)) or "").partition("/")[0]
+        if sentence := _explain_no_update(snapshot, name, shelf):
             self.report.known.append(sentence)
             return
         skill = read_newer()
         findings = self._lint(skill) if skill else None
         if skill is None or findings is None:
             return
-        local_files = folder_files(self._store.git, head, f"{shelf}/{name}")
+        local_files = folder_files(self._store.git, snapshot, f"{shelf}/{name}")
         local = proposed_files(local_files, name)
         remote = proposed_files(skill.folder.files, name)
-        base = self._installed_files(head, origin, name)
+        base = self._installed_files(snapshot, origin, name)
         merge = merge_changes(self._store.git, base, local, remote)
         target, replaces = install.name_update(name, local_files, is_approved=shelf == "skills")
-        if not is_named and _was_removed(head, skill.origin, target):
+        if not is_named and _was_removed(snapshot, skill.origin, target):
             self.report.known.append(
                 f"{name}: the version that {origin.url} has was removed by a person; "
                 f"`skillvault install --update {name}` brings it again"
@@ -532,7 +532,7 @@ class _Installation:
         lines = [*lint.lint_lines(findings), *skill.notes]
         words = [*merge.sentences(name), *lines]
         change = install.install_change(target, published, skill.origin, lint=words, now=self._now)
-        waiting_files = folder_files(self._store.git, head, f"proposed/{target}")
+        waiting_files = folder_files(self._store.git, snapshot, f"proposed/{target}")
         changes = install.update_changes(change, published, files, waiting_files)
         self._collect(changes, skill.origin, lines, findings)
         self.commit_incoming()
@@ -565,9 +565,9 @@ class _Installation:
         skill = InstalledSkill(name, origin.url, origin.digest, lines, findings)
         self._incoming.append((skill, changes))
 
-    def _explain_known(self, head: Topics, origin: Origin) -> str | None:
-        for link in head.links.by_source([origin.ref]):
-            if link.target in head.records:
+    def _explain_known(self, snapshot: Snapshot, origin: Origin) -> str | None:
+        for link in snapshot.links.by_source([origin.ref]):
+            if link.target in snapshot.records:
                 return f"{link.target.id}: is here already, from {install.origin_of(link).url}"
         if installed := self._name_by_source.get((origin.url, origin.registry)):
             return (
@@ -590,9 +590,9 @@ class _Installation:
             return None
         return skill
 
-    def _installed_files(self, head: Topics, origin: Origin, name: str) -> Files:
+    def _installed_files(self, snapshot: Snapshot, origin: Origin, name: str) -> Files:
         """Return the files of an origin as installed, under the current name of the skill."""
-        for commit in head.history.commits_using(origin.ref):
+        for commit in snapshot.history.commits_using(origin.ref):
             for target in commit.targets:
                 folder = f"proposed/{target.removeprefix('skill:')}"
                 files = self._files_of_commit(commit.sha, folder)
@@ -639,19 +639,22 @@ def _read_seeds() -> Iterator[tuple[str, Files]]:
         )
 
 
-def _was_removed(head: Topics, origin: Origin, name: str) -> bool:
+def _was_removed(snapshot: Snapshot, origin: Origin, name: str) -> bool:
     """Return True if this version was installed under this name and is gone now."""
     target = Ref("skill", name)
-    commits = head.history.commits_using(origin.ref)
-    return target not in head.records and any(str(target) in c.targets for c in commits)
+    commits = snapshot.history.commits_using(origin.ref)
+    return target not in snapshot.records and any(str(target) in c.targets for c in commits)
 
 
-def _has_same_text(store: Store, head: Topics, skill: SourceSkill) -> bool:
+def _has_same_text(store: Store, snapshot: Snapshot, skill: SourceSkill) -> bool:
     """Return True if a skill of the vault has the same text, as after an export and re-import."""
-    local_skill, path = head.skills.find(skill.name), head.records.path_of(Ref("skill", skill.name))
+    local_skill, path = (
+        snapshot.skills.find(skill.name),
+        snapshot.records.path_of(Ref("skill", skill.name)),
+    )
     if local_skill is None or path is None:
         return False
-    local_files = folder_files(store.git, head, path.rpartition("/")[0])
+    local_files = folder_files(store.git, snapshot, path.rpartition("/")[0])
     texts, local_texts = (
         (value.description.split(), value.body.strip())
         for value in (skill.folder.skill, local_skill)
@@ -661,10 +664,10 @@ def _has_same_text(store: Store, head: Topics, skill: SourceSkill) -> bool:
     return has_same_files and texts == local_texts
 
 
-def _explain_no_update(head: Topics, name: str, shelf: str) -> str | None:
+def _explain_no_update(snapshot: Snapshot, name: str, shelf: str) -> str | None:
     if shelf not in ("skills", "proposed"):
         return f"{name}: is in {shelf}/; `skillvault skill restore {name}` brings it back first"
     waiting = next(next_names(name))
-    if shelf == "skills" and waiting in head.skills.proposed:
+    if shelf == "skills" and waiting in snapshot.skills.proposed:
         return f"{name}: its next version waits as {waiting}, which is updated in its place"
     return None

@@ -48,9 +48,9 @@ class FactMemory:
 
         With `trusted`, facts of untrusted sources are left out. UsageError for an unknown domain.
         """
-        head = self._store.head()
-        head.check_domain(domain)
-        all_facts = dict(head.facts)
+        snapshot = self._store.snapshot()
+        snapshot.check_domain(domain)
+        all_facts = dict(snapshot.facts)
         superseded_ids = {fact.supersedes for fact in all_facts.values()}
         facts = [
             fact
@@ -64,7 +64,7 @@ class FactMemory:
         return [
             ListedFact(
                 **{field: getattr(fact, field) for field in fields},
-                path=head.records.path_of(Ref("fact", fact.id)) or "",
+                path=snapshot.records.path_of(Ref("fact", fact.id)) or "",
                 note=versions.note_of(fact, all_facts.get(fact.supersedes or "")),
             )
             for fact in facts
@@ -80,25 +80,25 @@ class FactMemory:
 
     def waiting(self) -> list[Correction]:
         """Return the rules that a person stated and nobody approved yet, in order of review."""
-        return corrections.rank_waiting(self._store.head().corrections.waiting())
+        return corrections.rank_waiting(self._store.snapshot().corrections.waiting())
 
     def approve(
         self, name: str, text: str = "", *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
         """Make a stated rule a fact of its repository, with another `text` if given."""
-        head = self._store.head()
+        snapshot = self._store.snapshot()
         correction = self._find_waiting(name)
         final_text = redact.redact_value(text.strip() or correction.text)
         older_facts = find_similar_versions(
-            head, final_text, correction.domain, scope=correction.scope
+            snapshot, final_text, correction.domain, scope=correction.scope
         )
-        stated_fact = head.facts.get(correction.supersedes or "")
+        stated_fact = snapshot.facts.get(correction.supersedes or "")
         replaced = [stated_fact] if stated_fact else older_facts.replaced
         now = now or self._clock()
-        families = [read_family(head, fact) for fact in replaced]
+        families = [read_family(snapshot, fact) for fact in replaced]
         succession = versions.plan_succession(correction.id, families, now)
         change = corrections.approval(correction, final_text, succession)
-        return self._decide(change, head.commit, now, dry=dry)
+        return self._decide(change, snapshot.commit, now, dry=dry)
 
     def reject(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
@@ -106,13 +106,13 @@ class FactMemory:
         """Reject a stated rule; the same rule is not proposed again."""
         if not reason.strip():
             raise UsageError(f"{name}: why is it rejected? Say so with --reason TEXT")
-        base = self._store.head().commit
+        base = self._store.snapshot().commit
         change = corrections.rejection(self._find_waiting(name), redact.redact_value(reason))
         return self._decide(change, base, now, dry=dry)
 
     def due(self, now: datetime | None = None) -> list[Fact]:
         """Return the facts that you were to review by now, the longest overdue first."""
-        facts = self._store.head().facts
+        facts = self._store.snapshot().facts
         names = facts.due(fact_review.day_of(now or self._clock()))
         return fact_review.due_facts(facts.get_many(names).values(), facts.superseded_ids(names))
 
@@ -126,7 +126,7 @@ class FactMemory:
         dry: bool = False,
     ) -> "run.Report":
         """Keep a fact for another period, or until a day, with another `text` if given."""
-        base = self._store.head().commit
+        base = self._store.snapshot().commit
         fact, path = self._valid_fact(name)
         day = review_by or fact_review.next_review(fact, now or self._clock())
         new_text = redact.redact_value(text.strip())
@@ -139,14 +139,14 @@ class FactMemory:
         """Remove a fact with its older versions; it is not made again."""
         if not reason.strip():
             raise UsageError(f"{name}: why is it retired? Say so with --reason TEXT")
-        head = self._store.head()
-        facts = read_family(head, self._valid_fact(name)[0])
+        snapshot = self._store.snapshot()
+        facts = read_family(snapshot, self._valid_fact(name)[0])
         refs = [Ref("fact", fact.id) for fact in facts]
-        links = (*head.links.by_source(refs), *head.links.by_target(refs))
-        paths = [path for ref in refs if (path := head.records.path_of(ref))]
+        links = (*snapshot.links.by_source(refs), *snapshot.links.by_target(refs))
+        paths = [path for ref in refs if (path := snapshot.records.path_of(ref))]
         paths += dict.fromkeys(f"{LINK}{link.id}" for link in links)
         change = fact_review.retire_change(facts[0], paths, redact.redact_value(reason))
-        return self._decide(change, head.commit, now, dry=dry)
+        return self._decide(change, snapshot.commit, now, dry=dry)
 
     def add_fact(
         self,
@@ -166,12 +166,12 @@ class FactMemory:
         that the vault has, in any case and spacing.
         """
         now = now or self._clock()
-        head = self._store.head()
+        snapshot = self._store.snapshot()
         setup.check_domains([domain])
         if supersedes and keep_both:
             raise UsageError("--supersedes replaces a fact and --keep-both none; pass one of them")
         statement = redact.redact_value(text)
-        similar_facts = find_similar_versions(head, statement, domain, keep_both=keep_both)
+        similar_facts = find_similar_versions(snapshot, statement, domain, keep_both=keep_both)
         if similar_facts.copies:
             raise UsageError(f"{similar_facts.copies[0].id}: this fact is in the vault already")
         if supersedes:
@@ -187,17 +187,17 @@ class FactMemory:
             review_by=review_by,
             now=now,
         )
-        if Ref("fact", fact.id) in head.records:
+        if Ref("fact", fact.id) in snapshot.records:
             fact = replace(fact, id=promote.human_fact_id(domain, fact.text, again_at=now))
-        families = [read_family(head, old_fact) for old_fact in replaced]
+        families = [read_family(snapshot, old_fact) for old_fact in replaced]
         succession = versions.plan_succession(fact.id, families, now)
         change = versions.addition_change(fact, succession, remarks)
-        return self._decide(change, head.commit, now, dry=dry)
+        return self._decide(change, snapshot.commit, now, dry=dry)
 
     def _valid_fact(self, name: str) -> tuple[Fact, str]:
         """Return a fact and its path; UsageError if another fact replaced it."""
         fact, path = self.fact(name)
-        if newer := self._store.head().facts.successors([fact.id]):
+        if newer := self._store.snapshot().facts.successors([fact.id]):
             raise UsageError(f"{name}: was replaced by {newer[fact.id]} already; name that one")
         return fact, path
 

@@ -17,7 +17,7 @@ from skillvault.model.records import Outcome, Ref, Retraction, ref_of
 from skillvault.review.commits import recompute
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 
 def retraction_changes(
@@ -48,19 +48,19 @@ def preview(run: Run, ref: Ref) -> list[dict[str, str]]:
 
     [] if the record is not an outcome.
     """
-    if ref.kind not in ("outcome", "evaluation") or ref.id in run.view.retractions:
+    if ref.kind not in ("outcome", "evaluation") or ref.id in run.snapshot.retractions:
         return []
     separate_store = Store(run.store.root, AGENDA, detached=True)
     changes = retraction_changes(separate_store, run.judge, ref.id, "a question", now=run.now)
     return [{"step": change.step, "subject": change.subject} for change in changes]
 
 
-def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:
-    ref = lookup.resolve(store, view, text, forward=True)
-    outcome = view.outcomes.get(ref.id)
+def _outcome_named(store: Store, snapshot: Snapshot, text: str) -> Outcome:
+    ref = lookup.resolve(store, snapshot, text, forward=True)
+    outcome = snapshot.outcomes.get(ref.id)
     if outcome is None or ref.kind not in ("outcome", "evaluation"):
         raise UsageError(f"{text}: is a {ref.kind}; only an outcome can be retracted")
-    if outcome.id in view.retractions:
+    if outcome.id in snapshot.retractions:
         raise UsageError(
             f"{outcome.id}: is retracted already; `skillvault undo COMMIT` counts it again "
             "(`skillvault log --step retract` lists the commits)"
@@ -73,14 +73,17 @@ def _derived_records(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, st
 
     A fact is made again if enough other records support it. A fact that a person edited stays.
     """
-    view = run.view
-    for link in view.links.by_source(sorted(set(sources))):
+    snapshot = run.snapshot
+    for link in snapshot.links.by_source(sorted(set(sources))):
         yield ref_of(link), str(ref_of(link))
         is_fact_link = link.type in ("promoted", "reinforced") and link.target.kind == "fact"
-        fact = view.facts.get(link.target.id) if is_fact_link else None
-        if fact is not None and fact.kind == "judge" and not is_personal(view, link.target):
+        fact = snapshot.facts.get(link.target.id) if is_fact_link else None
+        if fact is not None and fact.kind == "judge" and not is_personal(snapshot, link.target):
             yield link.target, layout.path_of(fact)
-            links = [*view.links.by_target([link.target]), *view.links.by_source([link.target])]
+            links = [
+                *snapshot.links.by_target([link.target]),
+                *snapshot.links.by_source([link.target]),
+            ]
             yield from (
                 (ref_of(fact_link), str(ref_of(fact_link)))
                 for fact_link in links
@@ -88,31 +91,33 @@ def _derived_records(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, st
             )
 
 
-def is_personal(view: Topics, ref: Ref) -> bool:
+def is_personal(snapshot: Snapshot, ref: Ref) -> bool:
     """Return True if a person's commit touched a record."""
-    return any(not commit.step for commit in view.history.commits_touching([ref]))
+    return any(not commit.step for commit in snapshot.history.commits_touching([ref]))
 
 
 def _orphaned_skills(run: Run, outcome: Outcome, refs: set[Ref]) -> Iterator[tuple[str, str]]:
     """Yield (shelf, name) of the skills that lose all their sources."""
-    view = run.view
+    snapshot = run.snapshot
     yield from skills_without_facts(run, refs)
-    strategy = view.skills.find(strategy_name(outcome.domain))
-    has_enough = view.outcomes.count_evaluated(outcome.domain) > run.policy.generate.strategy_every
+    strategy = snapshot.skills.find(strategy_name(outcome.domain))
+    has_enough = (
+        snapshot.outcomes.count_evaluated(outcome.domain) > run.policy.generate.strategy_every
+    )
     if strategy and not has_enough and may_archive(run, strategy):
         yield shelf_of(run, strategy), strategy.name
 
 
 def skills_without_facts(run: Run, removed_refs: Collection[Ref]) -> Iterator[tuple[str, str]]:
     """Yield (shelf, name) of the skills that lose all their facts."""
-    view = run.view
+    snapshot = run.snapshot
     facts = [ref for ref in removed_refs if ref.kind == "fact"]
-    names = {link.target.id for link in view.links.by_source(facts) if link.type == "derived"}
+    names = {link.target.id for link in snapshot.links.by_source(facts) if link.type == "derived"}
     for name in sorted(names):
-        links = view.links.by_target([Ref("skill", name)])
+        links = snapshot.links.by_target([Ref("skill", name)])
         remaining = [
             link for link in links if link.type == "derived" and link.source not in removed_refs
         ]
-        skill = view.skills.find(name)
+        skill = snapshot.skills.find(name)
         if skill and not remaining and may_archive(run, skill):
             yield shelf_of(run, skill), name

@@ -19,7 +19,7 @@ from skillvault.model.records import PROGRAM_ORIGINS, Outcome, Ref, Skill, ref_o
 from skillvault.model.text import markdown
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
-from skillvault.vault.index.snapshot import Topics, evidence_of
+from skillvault.vault.index.snapshot import Snapshot, evidence_of
 
 _MIN_SHARE = 0.25  # of the statements of a skill that a similar text says too
 
@@ -77,24 +77,26 @@ class WaitingSkill(Struct, frozen=True, kw_only=True):
 
 def proposals(run: Run) -> Iterator[WaitingSkill]:
     """Yield all skills that wait, by name."""
-    for name, skill in sorted(run.view.skills.proposed.items()):
+    for name, skill in sorted(run.snapshot.skills.proposed.items()):
         yield proposal(run, name, skill)
 
 
 def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     """Return a skill that waits."""
-    view = run.view
+    snapshot = run.snapshot
     old_ref = Ref("skill", skill.replaces or "")  # a person may have removed or renamed this skill
-    shown_name = old_ref.id if skill.origin in PROGRAM_ORIGINS and old_ref in view.records else name
+    shown_name = (
+        old_ref.id if skill.origin in PROGRAM_ORIGINS and old_ref in snapshot.records else name
+    )
     refs = [Ref("skill", skill_name) for skill_name in dict.fromkeys([shown_name, name])]
     pair = compare_with_replaced(run, name, skill)
-    evidences = [both_sides(run.view, ref) for ref in refs]
-    links = view.links.by_target(refs)
-    stats = run.shelf.effects(shown_name, now=run.now) if name in view.skills.proposed else []
+    evidences = [both_sides(run.snapshot, ref) for ref in refs]
+    links = snapshot.links.by_target(refs)
+    stats = run.shelf.effects(shown_name, now=run.now) if name in snapshot.skills.proposed else []
     usage = next((numbers for numbers in stats if numbers.times_applied or numbers.shown), None)
     return WaitingSkill(
         name=name,
-        path=view.records.path_of(Ref("skill", name)) or "",
+        path=snapshot.records.path_of(Ref("skill", name)) or "",
         kind=skill.kind,
         domain=skill.domain,
         origin=skill.origin,
@@ -119,36 +121,36 @@ def _outcomes_read(run: Run, name: str, refs: Sequence[Ref]) -> list[Outcome]:
 
     A strategy without a former action keeps the links to the outcomes of that action.
     """
-    outcomes = outcomes_under(run.view, refs)
-    evidence = evidence_of(run.view, Ref("skill", name))
+    outcomes = outcomes_under(run.snapshot, refs)
+    evidence = evidence_of(run.snapshot, Ref("skill", name))
     ids = set(evidence.read) if evidence else set[str]()
     return [outcome for outcome in outcomes if outcome.id in ids] or outcomes
 
 
 def replaced_skills(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
     """Return the names of the skills that a proposal replaces, in any folder."""
-    links = run.view.links.by_target([Ref("skill", name)])
+    links = run.snapshot.links.by_target([Ref("skill", name)])
     names = (link.source.id for link in links if link.type == "merged")
     return tuple(dict.fromkeys([*([skill.replaces] if skill.replaces else []), *names]))
 
 
 def compare_with_replaced(run: Run, name: str, skill: Skill) -> TextPair:
     """Pair a proposal with the text that it replaces, or with an empty text."""
-    path = run.view.records.path_of(Ref("skill", name)) or ""
-    old_skill = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
+    path = run.snapshot.records.path_of(Ref("skill", name)) or ""
+    old_skill = run.snapshot.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
     if old_skill is not None and skill.origin in PROGRAM_ORIGINS:
-        new_skill = as_approved(run.store.git, run.view, skill, old_skill)
+        new_skill = as_approved(run.store.git, run.snapshot, skill, old_skill)
         return TextPair(old_skill.name, path, old_skill.body.strip(), new_skill.body.strip())
     old_names = replaced_skills(run, name, skill)
-    old_skills = map(run.view.skills.find, old_names)
+    old_skills = map(run.snapshot.skills.find, old_names)
     old_text = "\n\n".join(old_skill.body.strip() for old_skill in old_skills if old_skill)
     return TextPair(", ".join(old_names) or "/dev/null", path, old_text, skill.body.strip())
 
 
 def _nearest(run: Run, skill: Skill) -> SimilarText | None:
-    rows = run.view.skills.candidates(skill.domain)
+    rows = run.snapshot.skills.candidates(skill.domain)
     names = [row.name for row in rows if row.name != skill.replaces]
-    skills = run.view.skills.get_many(names)
+    skills = run.snapshot.skills.get_many(names)
     return _most_similar(skill, [(name, live.body, "") for name, live in skills.items()])
 
 
@@ -175,9 +177,9 @@ def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
     return None
 
 
-def quotes_removed_lines(view: Topics, skill: Skill) -> bool:
+def quotes_removed_lines(snapshot: Snapshot, skill: Skill) -> bool:
     """Return True if the description of a skill quotes a statement that the text lacks."""
-    evidence = evidence_of(view, ref_of(skill))
+    evidence = evidence_of(snapshot, ref_of(skill))
     texts = [statement.statement for statement in evidence.statements] if evidence else []
     statements = {*markdown.statements(skill.body)}
     return any(text in skill.description for text in texts if text not in statements)
@@ -189,16 +191,16 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     Without a revision, a proposal is paired with the text that it replaces, any other skill with
     its text before the latest commit. Raise UsageError if there is no such skill or commit.
     """
-    view, git = run.view, run.store.git
+    snapshot, git = run.snapshot, run.store.git
     name = name.replace("_", "-")
-    path = view.records.path_of(Ref("skill", name))
-    skill = view.skills.find(name)
+    path = snapshot.records.path_of(Ref("skill", name))
+    skill = snapshot.skills.find(name)
     if path is None or skill is None:
         raise UsageError(f"{name}: no such skill; `skillvault skill list` lists them")
     if revision is None and path.startswith("proposed/"):
         return compare_with_replaced(run, name, skill)
     if revision is None:
-        commits = view.history.commits_touching([Ref("skill", name)])
+        commits = snapshot.history.commits_touching([Ref("skill", name)])
         revision = f"{commits[0].sha}^" if commits else "HEAD"
     commit = git.history.commit_named(revision)
     if commit is None and not revision.endswith("^"):

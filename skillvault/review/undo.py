@@ -32,7 +32,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.git.objects import with_mode
 from skillvault.vault.index.records import parse_ref
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 # Steps that make skills and facts, and steps that change skills.
 _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
@@ -68,12 +68,12 @@ def undo_changes(
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
-    view, name = run.view, text.replace("_", "-")
-    if Ref("skill", name) in view.records:
+    snapshot, name = run.snapshot, text.replace("_", "-")
+    if Ref("skill", name) in snapshot.records:
         commit, records = _find_maker(run, Ref("skill", name))
     else:
         commit = _find_commit(run, text)
-        parts = view.history.parts_of(commit)
+        parts = snapshot.history.parts_of(commit)
         if reopening := _reopen_approved(run, commit, parts, reason):
             return recompute(run, reopening)
         if step := next((part.step for part in parts if part.step in _DECISIONS), None):
@@ -88,22 +88,22 @@ def undo_changes(
 
 def _find_maker(run: Run, skill: Ref) -> tuple[str, list[Ref]]:
     """Return the commit that made a skill, and the skill alone."""
-    check_is_no_version(run.view, skill.id)
-    if not _is_learned(run.view, skill):
+    check_is_no_version(run.snapshot, skill.id)
+    if not _is_learned(run.snapshot, skill):
         raise UsageError(
             f"{skill.id}: the program did not make it; `skillvault skill retire` archives it"
         )
-    return run.view.history.commits_changing(skill)[-1].sha, [skill]
+    return run.snapshot.history.commits_changing(skill)[-1].sha, [skill]
 
 
 def _find_commit(run: Run, text: str) -> str:
     """Return the commit of the program that `text` names."""
-    view = run.view
+    snapshot = run.snapshot
     sha = run.store.git.history.commit_named(text)
-    if sha is None and Ref("fact", text) in view.records:
+    if sha is None and Ref("fact", text) in snapshot.records:
         command = f"`skillvault fact retire {text} --reason TEXT`"
         raise UsageError(f"{text}: is a fact; {command} takes it out of service")
-    parts = view.history.parts_of(sha) if sha else []
+    parts = snapshot.history.parts_of(sha) if sha else []
     if sha is None or not parts:
         raise UsageError(
             f"{text}: neither a skill nor a commit of this branch; `skillvault log` lists them"
@@ -122,13 +122,14 @@ def _reopen_approved(run: Run, commit: str, parts: Sequence[Commit], reason: str
     None for any other commit, and for the approval of a next version, because no file has the text
     that it replaced.
     """
-    view = run.view
+    snapshot = run.snapshot
     targets = [_skills_and_facts([part], {APPROVE}) for part in parts]
     if any(len(refs) != 1 or refs[0].kind != "skill" for refs in targets):
         return None
     skills: list[tuple[Skill, str]] = []
     for (ref,) in targets:
-        skill, shelf = view.skills.find(ref.id), layout.shelf_of(view.records.path_of(ref) or "")
+        skill = snapshot.skills.find(ref.id)
+        shelf = layout.shelf_of(snapshot.records.path_of(ref) or "")
         if skill is not None and shelf != "proposed":
             skills.append((with_folder_name(ref.id, skill), shelf))
     if not skills:
@@ -165,7 +166,7 @@ def _reversed_files(run: Run, commit: str, step: str) -> dict[str, bytes | None]
     Of a retraction, only its own file: the steps learn again what followed from the outcome.
     UsageError if a later commit changed the same lines.
     """
-    git, head = run.store.git, run.view.commit or ""
+    git, head = run.store.git, run.snapshot.commit or ""
     changes = git.history.diff_trees(f"{commit}^", commit)
     paths = sorted(path for path in changes if step != RETRACT or path.startswith(_RETRACTIONS))
     old_entries, entries = (
@@ -191,7 +192,7 @@ def _reversed_files(run: Run, commit: str, step: str) -> dict[str, bytes | None]
                 later = git.history.file_log(head, path)[0]
                 raise UsageError(
                     f"{commit[:10]}: {path} was changed in {later[0][:10]} ({later[3]}); "
-                    f"`{undo_command(run.view, later[0])}` first"
+                    f"`{undo_command(run.snapshot, later[0])}` first"
                 )
             files[path] = merge[0]
     return files
@@ -203,11 +204,11 @@ def _reversed_files(run: Run, commit: str, step: str) -> dict[str, bytes | None]
 def _find_records(run: Run, commit: str, parts: Sequence[Commit]) -> list[Ref]:
     """Return the existing records that a commit made."""
     records = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_creation(run, ref, commit)]
-    existing_records = [ref for ref in records if ref in run.view.records]
+    existing_records = [ref for ref in records if ref in run.snapshot.records]
     if records and not existing_records:
         raise UsageError(f"{commit[:10]}: everything that it made is gone already")
     if not records:
-        advice = _advise(run.view, parts)
+        advice = _advise(run.snapshot, parts)
         raise UsageError(f"{commit[:10]}: made nothing that could be rejected{advice}")
     return existing_records
 
@@ -220,14 +221,14 @@ def _reject_records(run: Run, commit: str, records: Sequence[Ref], reason: str) 
         _refuse_personal(run, ref)
     derived_skills = (Ref("skill", name) for _, name in skills_without_facts(run, facts))
     skills = list(dict.fromkeys([*skills, *_later_skills(run, skills), *derived_skills]))
-    view, paths = run.view, list[str]()
+    snapshot, paths = run.snapshot, list[str]()
     for ref in skills:
-        paths += paths_of(view, layout.shelf_of(view.records.path_of(ref) or ""), ref.id)
-        paths += [str(ref_of(link)) for link in view.links.by_source([ref])]
-        paths += paths_of_version(view, ref.id)
+        paths += paths_of(snapshot, layout.shelf_of(snapshot.records.path_of(ref) or ""), ref.id)
+        paths += [str(ref_of(link)) for link in snapshot.links.by_source([ref])]
+        paths += paths_of_version(snapshot, ref.id)
     for ref in facts:
-        paths += filter(None, [view.records.path_of(ref)])
-        links = [*view.links.by_target([ref]), *view.links.by_source([ref])]
+        paths += filter(None, [snapshot.records.path_of(ref)])
+        links = [*snapshot.links.by_target([ref]), *snapshot.links.by_source([ref])]
         paths += [str(ref_of(link)) for link in links]
     opening = f"As if what {commit[:10]} made had been rejected when it was proposed"
     because = f": {reason}" if reason else "."
@@ -248,12 +249,12 @@ def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[R
 
 def _is_creation(run: Run, ref: Ref, sha: str) -> bool:
     """Return True if a commit created a record; two clones may both have done so."""
-    commits = reversed(run.view.history.commits_changing(ref))
+    commits = reversed(run.snapshot.history.commits_changing(ref))
     earlier_commits = takewhile(lambda commit: commit.sha != sha, commits)
     return not any(run.store.git.history.is_ancestor(commit.sha, sha) for commit in earlier_commits)
 
 
-def _advise(view: Topics, commits: Sequence[Commit]) -> str:
+def _advise(snapshot: Snapshot, commits: Sequence[Commit]) -> str:
     """Say what the commit did other than making a record, and how a person may undo that."""
     step = next((commit.step for commit in commits if commit.step in _ADVICE), "")
     refs = [parse_ref(target) for commit in commits for target in commit.targets]
@@ -261,7 +262,9 @@ def _advise(view: Topics, commits: Sequence[Commit]) -> str:
     hint = _ADVICE.get(step, f"`git revert {commits[0].sha[:10]}` takes it back")
     hint = hint.format(first_name)
     changed_skills = [ref for ref in _skills_and_facts(commits, _CHANGERS) if ref.kind == "skill"]
-    names = [ref.id for ref in changed_skills if ref in view.records and _is_learned(view, ref)]
+    names = [
+        ref.id for ref in changed_skills if ref in snapshot.records and _is_learned(snapshot, ref)
+    ]
     if not names:
         return f"; {hint}"
     remainder = f" and {len(names) - 1} more" if names[1:] else ""
@@ -271,14 +274,14 @@ def _advise(view: Topics, commits: Sequence[Commit]) -> str:
     return f", but changed {names[0]}{remainder}; {command}; {hint}"
 
 
-def _is_learned(view: Topics, ref: Ref) -> bool:
-    commits = view.history.commits_changing(ref)
+def _is_learned(snapshot: Snapshot, ref: Ref) -> bool:
+    commits = snapshot.history.commits_changing(ref)
     return bool(commits) and commits[-1].step in _MAKERS
 
 
 def _refuse_personal(run: Run, ref: Ref) -> None:
-    skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
-    path = run.view.records.path_of(ref)
+    skill = run.snapshot.skills.find(ref.id) if ref.kind == "skill" else None
+    path = run.snapshot.records.path_of(ref)
     if skill is not None:
         versions = run.versions(ref.id)
         is_description_edited = not sections.is_untouched(versions.descriptions, skill.description)
@@ -286,7 +289,7 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
             sections.edited_sections(versions.bodies, skill.body)
         )
     else:
-        is_edited = is_personal(run.view, ref)
+        is_edited = is_personal(run.snapshot, ref)
     if is_edited:
         hint = f"`skillvault skill retire {ref.id}` archives it as it is" if skill else "remove it"
         message = f"{path}: a person edited it, and undo would remove that; {hint}"
@@ -295,10 +298,10 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
 
 def _later_skills(run: Run, skills: Sequence[Ref]) -> Iterator[Ref]:
     """Yield later skills of the program that the rejection would have prevented."""
-    view = run.view
-    for skill in filter(None, (view.skills.find(ref.id) for ref in skills)):
-        for name in (*view.skills.names("skills"), *view.skills.names("proposed")):
-            candidate = view.skills.find(name)
+    snapshot = run.snapshot
+    for skill in filter(None, (snapshot.skills.find(ref.id) for ref in skills)):
+        for name in (*snapshot.skills.names("skills"), *snapshot.skills.names("proposed")):
+            candidate = snapshot.skills.find(name)
             if candidate and _is_later_skill(run, skill, candidate, Ref("skill", name)):
                 yield Ref("skill", name)
 
@@ -310,7 +313,7 @@ def _is_later_skill(run: Run, skill: Skill, candidate: Skill, ref: Ref) -> bool:
         return False
     if sections.edited_sections(run.versions(ref.id).bodies, candidate.body):
         return False
-    history = run.view.history
+    history = run.snapshot.history
     first_commits = history.commits_changing(Ref("skill", skill.name))[-1:]
     later_commits = history.commits_changing(ref)[-1:]
     is_ancestor = run.store.git.history.is_ancestor

@@ -27,14 +27,14 @@ def judge_decision(
 ) -> advise.Advice:
     """Judge the decision in a file (name, bytes); a refusal is written to the inbox."""
     raw = redact_value(codec.parse_incoming(*file))
-    proposal, settings = advise.parse_proposal(raw, now), store.head().policy.judge
-    head = store.head()
-    outcome = Receipts(head, Inbox(store.root), now).resolve_applied(proposal.outcome)
+    proposal, settings = advise.parse_proposal(raw, now), store.snapshot().policy.judge
+    snapshot = store.snapshot()
+    outcome = Receipts(snapshot, Inbox(store.root), now).resolve_applied(proposal.outcome)
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
     if advise.is_skipped(proposal, settings):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
     judge = policy_judge(store, settings.inline_seconds)
-    skills, record = _recommended_skills(shelf, proposal), accuracy_of(judge, store.head())
+    skills, record = _recommended_skills(shelf, proposal), accuracy_of(judge, store.snapshot())
     if record and record.is_chance:
         return advise.chance_advice(skills)
     thorough = advise.has_high_stakes(proposal, settings)

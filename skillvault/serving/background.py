@@ -33,7 +33,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Ref, Scalar, Skill
 from skillvault.model.sameness.form import stem
 from skillvault.model.section_marks import read_marks, text_mark
-from skillvault.vault.index.snapshot import Topics, evidence_of
+from skillvault.vault.index.snapshot import Snapshot, evidence_of
 from skillvault.vault.search.ranking import Near
 
 _MAX_FACT_HITS = 50  # of the domain, and of all domains
@@ -52,7 +52,7 @@ _COMMON_WORDS = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
 
 
 def background_of(
-    head: Topics,
+    snapshot: Snapshot,
     query: Query,
     task_matches: tuple[str, Mapping[str, Match]] | None,
     actions: Mapping[str, frozenset[Action]],
@@ -65,19 +65,19 @@ def background_of(
     """
     task, matches = task_matches or ("", {})
     return Background(
-        about=partial(_summary, head),
+        about=partial(_summary, snapshot),
         actions=actions,
-        leads=_leads(head, query, task, matches),
-        facts=_fact_hits(head, task, query, nearness) if task else (),
+        leads=_leads(snapshot, query, task, matches),
+        facts=_fact_hits(snapshot, task, query, nearness) if task else (),
     )
 
 
-def unknown_domain(head: Topics, domain: str) -> str | None:
+def unknown_domain(snapshot: Snapshot, domain: str) -> str | None:
     """Return None for a known domain, else a domain with a similar name, or ""."""
-    if domain in head.domains:
+    if domain in snapshot.domains:
         return None
-    names = (row.domain for row in head.skills.candidates())
-    domains = {*head.domains, *filter(None, names)}
+    names = (row.domain for row in snapshot.skills.candidates())
+    domains = {*snapshot.domains, *filter(None, names)}
     return None if domain in domains else near_domain(domain, domains) or ""
 
 
@@ -86,35 +86,35 @@ def skill_path(name: str) -> str:
     return f"skills/{name}/SKILL.md"
 
 
-def _summary(head: Topics, name: str) -> Summary:
-    skill = head.skills.get(name)
+def _summary(snapshot: Snapshot, name: str) -> Summary:
+    skill = snapshot.skills.get(name)
     if skill is not None:
         return Summary(skill.description, skill_path(name))
-    entry = head.layers.of_name(name)
+    entry = snapshot.layers.of_name(name)
     return Summary(entry.skill.description, entry.path) if entry else Summary()
 
 
 # ── what skills are about ──────────────────────────────────────────────────────────
 
 
-def find_actions(head: Topics, matches: Mapping[str, Match]) -> dict[str, frozenset[Action]]:
+def find_actions(snapshot: Snapshot, matches: Mapping[str, Match]) -> dict[str, frozenset[Action]]:
     """Map the skills that match a task best to the actions of the outcomes behind them."""
     names = sorted(matches, key=lambda name: (-matches[name].score, name))[:_MAX_SKILLS]
     return {
         name: frozenset((domain, action) for domain, action, _ in subjects)
-        for name, subjects in (head.skills.source_subjects(names) if names else {}).items()
+        for name, subjects in (snapshot.skills.source_subjects(names) if names else {}).items()
     }
 
 
 def with_named_subjects(
-    head: Topics, domain: str, task: str, matches: Mapping[str, Match], *, answers: float
+    snapshot: Snapshot, domain: str, task: str, matches: Mapping[str, Match], *, answers: float
 ) -> dict[str, Match]:
     """Return the matches, with a match for the skills whose subject the task names.
 
     These are the skills of the action, and of the action on this target. They get the evidence of
     the best skill, so that no skill about another action comes before them.
     """
-    names = _find_named_skills(head, domain, task)
+    names = _find_named_skills(snapshot, domain, task)
     if not names:
         return dict(matches)
     max_score = max((match.score for match in matches.values()), default=1.0)
@@ -126,9 +126,9 @@ def with_named_subjects(
     return raised_matches
 
 
-def _find_named_skills(head: Topics, domain: str, task: str) -> set[str]:
+def _find_named_skills(snapshot: Snapshot, domain: str, task: str) -> set[str]:
     task_text = _pad_words(task)
-    actions = (name for name in head.outcomes.actions(domain) if _is_subject_name(name))
+    actions = (name for name in snapshot.outcomes.actions(domain) if _is_subject_name(name))
     subjects: set[tuple[str, str | None]] = {
         (action, None) for action in actions if _pad_words(action) in task_text
     }
@@ -138,10 +138,10 @@ def _find_named_skills(head: Topics, domain: str, task: str) -> set[str]:
         for term in filter(_is_subject_name, terms)
         for spelling in (term, term.lower(), term.upper())
     }
-    for action, target in head.outcomes.target_subjects(domain, sorted(spellings)):
+    for action, target in snapshot.outcomes.target_subjects(domain, sorted(spellings)):
         subjects |= {(action, None), (action, target)}
     keys = [subject_key((domain, action, target)) for action, target in subjects]
-    rows = (row for key in keys for row in head.skills.by_subject(key))
+    rows = (row for key in keys for row in snapshot.skills.by_subject(key))
     return {row.name for row in rows if row.shelf == "skills" and row.status not in NOT_LIVE}
 
 
@@ -159,49 +159,51 @@ def _pad_words(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
-def _leads(head: Topics, query: Query, task: str, matches: Iterable[str]) -> dict[str, int]:
+def _leads(snapshot: Snapshot, query: Query, task: str, matches: Iterable[str]) -> dict[str, int]:
     """Map each skill to 0 if it is about the requested subject, to 1 if only about the action.
 
     The action is the query's, in any letter case. Without one it is each action whose words are in
     the task, and only skills that match the task count.
     """
-    actions = _requested_actions(head, query, task)
+    actions = _requested_actions(snapshot, query, task)
     if not actions:
         return {}
-    names = _skills_about(head, query.domain, actions)
+    names = _skills_about(snapshot, query.domain, actions)
     if query.action is None:
         names &= set(matches)
-    subjects = head.skills.subjects(names)
+    subjects = snapshot.skills.subjects(names)
     task_words = _words(task)
     exact = {subject_key((query.domain, action, None)) for action in actions}
     return {name: 0 if _is_exact(subjects.get(name), exact, task_words) else 1 for name in names}
 
 
-def is_taught(head: Topics, domain: str, action: str) -> bool:
+def is_taught(snapshot: Snapshot, domain: str, action: str) -> bool:
     """Return True if a skill of a domain is about an action, in any letter case."""
-    return bool(_skills_about(head, domain, _actions_named(head, domain, action)))
+    return bool(_skills_about(snapshot, domain, _actions_named(snapshot, domain, action)))
 
 
-def _skills_about(head: Topics, domain: str, actions: Collection[str]) -> set[str]:
+def _skills_about(snapshot: Snapshot, domain: str, actions: Collection[str]) -> set[str]:
     """Return the skills about these actions, without strategies, which are about all actions."""
     if not actions:
         return set()
-    names = head.skills.of_actions(domain, actions)
-    rows = head.skills.candidates_named(names)
+    names = snapshot.skills.of_actions(domain, actions)
+    rows = snapshot.skills.candidates_named(names)
     return {row.name for row in rows if row.layer == "vault" and row.kind != "strategy"}
 
 
-def _actions_named(head: Topics, domain: str, action: str) -> list[str]:
-    return [name for name in head.outcomes.actions(domain) if fold_name(name) == fold_name(action)]
+def _actions_named(snapshot: Snapshot, domain: str, action: str) -> list[str]:
+    return [
+        name for name in snapshot.outcomes.actions(domain) if fold_name(name) == fold_name(action)
+    ]
 
 
-def _requested_actions(head: Topics, query: Query, task: str) -> list[str]:
+def _requested_actions(snapshot: Snapshot, query: Query, task: str) -> list[str]:
     """Return the actions of the domain's outcomes that a query or a task names."""
     if query.action is not None:
-        return _actions_named(head, query.domain, query.action)
+        return _actions_named(snapshot, query.domain, query.action)
     if not task:
         return []
-    actions = head.outcomes.actions(query.domain)
+    actions = snapshot.outcomes.actions(query.domain)
     task_words = _words(task)
     return [
         action for action in actions if len(_words(action)) > 1 and _mentions(task_words, action)
@@ -261,18 +263,18 @@ class Guide(NamedTuple):
         return cut_excerpt(task, self.body, self.tried, self.action)
 
 
-def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, Guide]:
+def guide_lines(snapshot: Snapshot, names: Iterable[str], query: Query) -> dict[str, Guide]:
     """Return the guides among the best skills for a task, and the pinned guides."""
     guides: dict[str, Guide] = {}
     for name in [*names, *query.pins][:_MAX_SKILLS]:
-        skill = head.skills.get(name)
+        skill = snapshot.skills.get(name)
         if skill is not None and skill.kind == "guide" and skill.origin == "generated":
             action = (skill.subject or "").partition(" / ")[2]
             _, _, target = skill.description.partition(". ")[0].partition(" on ")
             is_single = "," not in target and " and " not in target
             words = [*words_of(action), target.rstrip(".") if is_single else ""]
-            tries = head.records.read_tries(name)
-            removed_text = _removed_statements(head, skill)
+            tries = snapshot.records.read_tries(name)
+            removed_text = _removed_statements(snapshot, skill)
             decided_tries = tuple(
                 line
                 for line in tries
@@ -282,7 +284,7 @@ def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, G
     return guides
 
 
-def _removed_statements(head: Topics, skill: Skill) -> str:
+def _removed_statements(snapshot: Snapshot, skill: Skill) -> str:
     """Return the statements that a person took out of a guide or worded anew, one a line."""
     # Cheaper than to parse the text; a section that is cut in two only costs a look.
     marks = read_marks(skill.written or "").values()
@@ -290,7 +292,7 @@ def _removed_statements(head: Topics, skill: Skill) -> str:
     is_whole = len(sections) >= len(marks) - 1  # the description has a mark too
     if not marks or (is_whole and all(text_mark(part) in marks for part in sections)):
         return ""
-    evidence = evidence_of(head, Ref("skill", skill.name))
+    evidence = evidence_of(snapshot, Ref("skill", skill.name))
     texts = [statement.statement for statement in evidence.statements] if evidence else []
     return "\n".join(text for text in texts if text not in skill.body)
 
@@ -316,31 +318,31 @@ def with_line_evidence(
 # ── facts ──────────────────────────────────────────────────────────────────────────
 
 
-def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> list[FactHit]:
+def _fact_hits(snapshot: Snapshot, task: str, query: Query, nearness: Near | None) -> list[FactHit]:
     """Return the current trusted facts that match a task and apply to its domain.
 
     A match of an older version counts for the current version.
     """
     # Two searches, so that the many facts of other domains take no place from this domain's.
     searches = [
-        head.search(task, _MAX_FACT_HITS, kinds=("fact",), domains=domains, nearness=nearness)
+        snapshot.search(task, _MAX_FACT_HITS, kinds=("fact",), domains=domains, nearness=nearness)
         for domains in ((query.domain,), None)
     ]
     evidence = {hit.id.partition(":")[2]: hit.evidence for hits in searches for hit in hits}
-    factors = subject_nearness(head, task, evidence)
+    factors = subject_nearness(snapshot, task, evidence)
     evidence = {name: bits * factors.get(name, 1.0) for name, bits in evidence.items()}
-    for older, newer in current_versions(head, evidence).items():
+    for older, newer in current_versions(snapshot, evidence).items():
         evidence[newer] = max(evidence.get(newer, 0.0), evidence[older])
-    facts = _current_facts(head, evidence)
-    actions = head.facts.actions(facts)
-    notes = fact_notes(head, facts.values())
+    facts = _current_facts(snapshot, evidence)
+    actions = snapshot.facts.actions(facts)
+    notes = fact_notes(snapshot, facts.values())
     return [
         FactHit(
             id=fact.id,
             domain=fact.domain,
             text=fact.text,
             evidence=evidence[fact.id],
-            blob=head.files.get(head.records.path_of(Ref("fact", fact.id)) or "") or "",
+            blob=snapshot.files.get(snapshot.records.path_of(Ref("fact", fact.id)) or "") or "",
             advice=_advice(fact, evaluations),
             actions=frozenset(actions.get(fact.id, ())),
             note=notes[fact.id],
@@ -348,11 +350,11 @@ def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> 
             is_due=is_due(fact, query.day),
         )
         for fact in facts.values()
-        if _applies(query.domain, fact, evaluations := head.evaluations.supporting([fact.id]))
+        if _applies(query.domain, fact, evaluations := snapshot.evaluations.supporting([fact.id]))
     ]
 
 
-def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[str, float]:
+def subject_nearness(snapshot: Snapshot, question: str, ids: Iterable[str]) -> dict[str, float]:
     """Map facts to a factor just below 1, which orders facts with equal matches.
 
     A statement starts with its subject, so a fact with the words of the question at its start is
@@ -360,19 +362,19 @@ def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[st
     """
     words = set(_words(question))
     factors: dict[str, float] = {}
-    for name, fact in head.facts.get_many(ids).items():
+    for name, fact in snapshot.facts.get_many(ids).items():
         fact_words = _WORD.findall(fact.text.lower())
         positions = [fact_words.index(word) for word in words.intersection(fact_words)]
         factors[name] = 1 - _TIE_BREAK * sum(positions)
     return factors
 
 
-def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:
+def current_versions(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, str]:
     """Map replaced facts to the current fact; leave out facts in a cycle."""
     successors, names = dict[str, str](), set(ids)
     current, new_names = dict[str, str](), names
     while new_names:
-        newer = head.facts.successors(new_names)
+        newer = snapshot.facts.successors(new_names)
         new_names = set(newer.values()) - successors.keys() - newer.keys()
         successors |= newer
     for fact in names & successors.keys():
@@ -385,27 +387,28 @@ def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:
     return current
 
 
-def fact_notes(head: Topics, facts: Collection[Fact]) -> dict[str, str]:
+def fact_notes(snapshot: Snapshot, facts: Collection[Fact]) -> dict[str, str]:
     """Return the date of each fact, and its older value."""
-    older = head.facts.get_many(fact.supersedes for fact in facts if fact.supersedes)
+    older = snapshot.facts.get_many(fact.supersedes for fact in facts if fact.supersedes)
     return {fact.id: versions.note_of(fact, older.get(fact.supersedes or "")) for fact in facts}
 
 
-def applicable_facts(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
+def applicable_facts(snapshot: Snapshot, ids: Iterable[str], domain: str) -> set[str]:
     """Return the ids of the facts from other domains that apply to this one."""
     return {
         fact.id
-        for fact in _current_facts(head, ids).values()
-        if fact.domain != domain and _applies(domain, fact, head.evaluations.supporting([fact.id]))
+        for fact in _current_facts(snapshot, ids).values()
+        if fact.domain != domain
+        and _applies(domain, fact, snapshot.evaluations.supporting([fact.id]))
     }
 
 
-def _current_facts(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
+def _current_facts(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Fact]:
     """Return the trusted facts that nothing supersedes or contests, with their counts."""
-    facts = head.facts.get_many(ids)
-    superseded_ids = head.facts.superseded_ids(facts)
-    opponents, runs = head.facts.opponent_counts(facts), head.facts.supporter_counts(facts)
-    makers = head.facts.makers(facts)
+    facts = snapshot.facts.get_many(ids)
+    superseded_ids = snapshot.facts.superseded_ids(facts)
+    opponents, runs = snapshot.facts.opponent_counts(facts), snapshot.facts.supporter_counts(facts)
+    makers = snapshot.facts.makers(facts)
     return {
         name: replace(fact, text=text_with_rate(fact, runs.get(name, 0), opponents.get(name, 0)))
         for name, fact in facts.items()

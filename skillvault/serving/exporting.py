@@ -71,7 +71,7 @@ class Exporter:
         """
         root = Path(target).absolute()
         write = _writer(to)
-        self._store.head().check_domain(domain)
+        self._store.snapshot().check_domain(domain)
         if host := rule_files.HOSTS.get(to):
             rules = self._rules(domain, root.resolve().name)
             write = partial(rule_files.write_rules, rules=rules, host=host)
@@ -103,18 +103,18 @@ class Exporter:
 
     def outgoing(self, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | OmittedSkill]:
         """Yield the skills with their files and their use."""
-        head = self._store.head()
+        snapshot = self._store.snapshot()
         names = [candidate.name for candidate in candidates]
-        vault_skills = head.skills.get_many(names)
+        vault_skills = snapshot.skills.get_many(names)
         layer_skills = {
-            entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)
+            entry.skill.name: entry for entry in snapshot.layers.get_many(names, serving=True)
         }
         for candidate in candidates:
             name = candidate.name
             skill = vault_skills.get(name) or layer_skills[name].skill
             try:
                 if name in vault_skills:
-                    files = folder_files(self._store.git, head, f"skills/{name}")
+                    files = folder_files(self._store.git, snapshot, f"skills/{name}")
                 else:
                     files = _layer_files(layer_skills[name])
             except BadInputError as error:
@@ -125,7 +125,7 @@ class Exporter:
 
     def _rules(self, domain: str | None, repository: str) -> list[OutgoingRule]:
         """Return the persons' rules for a repository or for all, the most important first."""
-        facts = self._store.head().facts
+        facts = self._store.snapshot().facts
         superseded_ids = {fact.supersedes for fact in facts.values()}
         rules = [
             fact

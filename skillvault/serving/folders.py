@@ -15,7 +15,7 @@ from skillvault.serving import background
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers, layout
 from skillvault.vault.files.listing import EMPTY, list_folder
-from skillvault.vault.index.snapshot import Staging, Topics
+from skillvault.vault.index.snapshot import Snapshot, Staging
 
 
 class Folders:
@@ -41,34 +41,34 @@ class Folders:
         """List the folders again when the index is next updated."""
         self._last_update = None
 
-    def follow(self, head: Staging) -> None:
+    def follow(self, snapshot: Staging) -> None:
         """Update the index from the folders, and mark the skills that are served."""
-        settings = head.policy.shelf
+        settings = snapshot.policy.shelf
         readable = self._readable_folders(settings)
-        if self._last_update == (settings, readable, head.layers.state):
+        if self._last_update == (settings, readable, snapshot.layers.state):
             return
         self._places, self._missing = self._list_folders(settings, readable)
-        old_listings = head.layers.listings()
+        old_listings = snapshot.layers.listings()
         listings = {
             folder: list_folder(Path(folder), old_listings.get(folder, EMPTY))
             for _, folder in self._places
         }
-        has_changed = head.layers.keep_files(self._places, listings)
+        has_changed = snapshot.layers.keep_files(self._places, listings)
         arrangement = repr((self._places, sorted(settings.hidden)))
         digest = hashlib.sha256(arrangement.encode("utf-8", "surrogateescape")).hexdigest()
-        if has_changed or not (head.layers.state or "").startswith(digest):
-            winners = shelf.winners(self.layers(head))
-            head.layers.update(winners, settings.hidden, f"{digest} {secrets.token_hex(8)}")
-        self._last_update = settings, readable, head.layers.state
+        if has_changed or not (snapshot.layers.state or "").startswith(digest):
+            winners = shelf.winners(self.layers(snapshot))
+            snapshot.layers.update(winners, settings.hidden, f"{digest} {secrets.token_hex(8)}")
+        self._last_update = settings, readable, snapshot.layers.state
 
-    def layers(self, head: Topics) -> list[list[ShelfSkill]]:
+    def layers(self, snapshot: Snapshot) -> list[list[ShelfSkill]]:
         """Return the skills of each layer in order, even skills that are not served."""
-        by_position = head.layers.by_position()
+        by_position = snapshot.layers.by_position()
         return [by_position.get(position, []) for position in range(len(self._places))]
 
-    def problems(self, head: Topics) -> list[Problem]:
+    def problems(self, snapshot: Snapshot) -> list[Problem]:
         """Return the unreadable files and folders as problems."""
-        return [*self._missing, *head.layers.unreadable()]
+        return [*self._missing, *snapshot.layers.unreadable()]
 
     def _readable_folders(self, rules: ShelfPolicy) -> tuple[Path, ...]:
         """Return the outside folders that this machine allows the vault to read."""
@@ -96,20 +96,20 @@ class Folders:
         return [("seed", str(layers.seed_folder())), *places], problems
 
 
-def find_unknown_names(head: Topics) -> Iterator[Problem]:
+def find_unknown_names(snapshot: Snapshot) -> Iterator[Problem]:
     """Yield a note for each name in `shelf` of vault.yaml without a skill or domain.
 
     `head` must be up to date with the other layers.
     """
-    settings = head.policy.shelf
-    known_names = set(head.layers.names())
+    settings = snapshot.policy.shelf
+    known_names = set(snapshot.layers.names())
     for key, names in (("hidden", settings.hidden), ("pinned", settings.pinned)):
         for name in names:
             if name not in known_names:
                 message = f"{name}: no package and no folder has a skill of this name; remove it"
                 yield _policy_problem(key, "unknown-skill", message)
     for domain in settings.seeds:
-        similar_name = background.unknown_domain(head, domain)
+        similar_name = background.unknown_domain(snapshot, domain)
         if similar_name is not None:
             hint = f"did you mean {similar_name}?"
             if not similar_name:

@@ -20,7 +20,7 @@ from skillvault.vault.index.records import parse_ref
 
 if TYPE_CHECKING:
     from skillvault.learning.skill_stats import SkillStats
-    from skillvault.vault.index.snapshot import Topics
+    from skillvault.vault.index.snapshot import Snapshot
     from skillvault.vault.search.ranking import Hit
 
 
@@ -65,12 +65,12 @@ class Notebook:
 
     def remarks(self, rule: str, *, keep_both: bool = False) -> list[str]:
         """Return the remarks about a rule: equal statements, and older versions that stay."""
-        head = self._store.head()
-        return noted_rules.remarks_on_rule(self._store, head, rule, keep_both=keep_both)
+        snapshot = self._store.snapshot()
+        return noted_rules.remarks_on_rule(self._store, snapshot, rule, keep_both=keep_both)
 
     def uncommitted_rules(self) -> list[str]:
         """Return the noted rules that are not committed yet; prompts have them already."""
-        return noted_rules.uncommitted_rules(self._store, self._store.head())
+        return noted_rules.uncommitted_rules(self._store, self._store.snapshot())
 
     def learned(self, base: str = "") -> str:
         """Return a prompt followed by the best patterns and the latest rules.
@@ -115,23 +115,23 @@ class Inquiry:
         kinds = None if kind is None else (kind,)
         domains = None if domain is None else (domain, None)  # a skill may be of none
 
-        def search_head(head: "Topics") -> list[SearchResult]:
+        def search_head(snapshot: "Snapshot") -> list[SearchResult]:
             nearness = serving.nearness_measure() if semantic else None
-            find = partial(head.search, text, nearness=nearness)
-            seeds = {f"skill:{name}" for name in head.layers.served_seeds()}
+            find = partial(snapshot.search, text, nearness=nearness)
+            seeds = {f"skill:{name}" for name in snapshot.layers.served_seeds()}
             hits = find(k + len(seeds), kinds=kinds, domains=domains)
             if domain is not None and kind in (None, "fact"):
                 facts = {hit.id.partition(":")[2]: hit for hit in find(k, kinds=("fact",))}
-                ids = background.applicable_facts(head, facts, domain)
+                ids = background.applicable_facts(snapshot, facts, domain)
                 hits += [hit for name, hit in facts.items() if name in ids]
             doubtful = find(k, kinds=kinds, domains=domains, untrusted=True) if untrusted else []
-            hits = _with_current_facts(head, text, hits)
+            hits = _with_current_facts(snapshot, text, hits)
             ranking = sorted({hit.id: hit for hit in (*hits, *doubtful)}.values(), key=_by_score)
             ranked_hits = [hit for hit in ranking if hit.id not in seeds][:k]
-            requested = seeds - _unrequested_seeds(head, domain)
+            requested = seeds - _unrequested_seeds(snapshot, domain)
             ranked_hits += [hit for hit in ranking if hit.id in requested][: k - len(ranked_hits)]
             untrusted_ids = {hit.id for hit in doubtful}
-            return list(_results(head, sorted(ranked_hits, key=_by_score), untrusted_ids))
+            return list(_results(snapshot, sorted(ranked_hits, key=_by_score), untrusted_ids))
 
         return serving.answer_question(self._shelf(), search_head)
 
@@ -166,24 +166,24 @@ class Inquiry:
         return self._shelf().effects(skill, domain, now=self._clock())
 
 
-def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
+def _unrequested_seeds(snapshot: "Snapshot", domain: str | None) -> set[str]:
     """Return the addresses of the package's skills that nobody pinned or requested."""
-    domains = head.policy.shelf.seeds
+    domains = snapshot.policy.shelf.seeds
     if domain in domains or (domain is None and domains):
         return set()
-    names = set(head.layers.served_seeds()).difference(head.policy.shelf.pinned)
+    names = set(snapshot.layers.served_seeds()).difference(snapshot.policy.shelf.pinned)
     return {f"skill:{name}" for name in names}
 
 
-def _with_current_facts(head: "Topics", question: str, hits: "Iterable[Hit]") -> "list[Hit]":
+def _with_current_facts(snapshot: "Snapshot", question: str, hits: "Iterable[Hit]") -> "list[Hit]":
     """Replace superseded facts in a search result by their current versions.
 
     Of facts with equal matches, a fact with the words of the question at its start comes first.
     """
     facts = [hit.id.partition(":")[2] for hit in hits if hit.id.startswith("fact:")]
-    nearness = background.subject_nearness(head, question, facts)
-    current = background.current_versions(head, facts)
-    newer_facts = head.facts.get_many(current.values()).values()
+    nearness = background.subject_nearness(snapshot, question, facts)
+    current = background.current_versions(snapshot, facts)
+    newer_facts = snapshot.facts.get_many(current.values()).values()
     trusted = {fact.id for fact in newer_facts if fact.trust == "local"}
     best_hits: dict[str, Hit] = {}
     for hit in hits:
@@ -200,7 +200,7 @@ def _by_score(hit: "Hit") -> tuple[float, str]:
 
 
 def _results(
-    head: "Topics", hits: "Iterable[Hit]", untrusted: Collection[str]
+    snapshot: "Snapshot", hits: "Iterable[Hit]", untrusted: Collection[str]
 ) -> Iterator[SearchResult]:
     """Yield search results in order; `untrusted` are the ids of hits without trust."""
     for hit in hits:
@@ -209,16 +209,16 @@ def _results(
         path = (
             background.skill_path(ref.id)
             if ref.kind == "skill"
-            else head.records.path_of(ref) or ""
+            else snapshot.records.path_of(ref) or ""
         )
-        record = head.records.by_path([path]).get(path)
+        record = snapshot.records.by_path([path]).get(path)
         if record is None or isinstance(record, Problem):
-            entry = head.layers.of_name(ref.id)
+            entry = snapshot.layers.of_name(ref.id)
             if entry is None:
                 continue
             record, path = entry.skill, entry.path
         trust = "untrusted" if hit.id in untrusted else getattr(record, "trust", "local")
-        notes = background.fact_notes(head, [record]) if isinstance(record, Fact) else {}
+        notes = background.fact_notes(snapshot, [record]) if isinstance(record, Fact) else {}
         yield SearchResult(
             kind=ref.kind,
             id=ref.id,

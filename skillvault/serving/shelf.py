@@ -44,7 +44,7 @@ from skillvault.vault import arguments
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers, layout
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
-from skillvault.vault.index.snapshot import Snapshot, Staging, Topics
+from skillvault.vault.index.snapshot import Snapshot, Staging
 from skillvault.vault.index.uses import SkillUse
 from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Near
@@ -76,9 +76,9 @@ class _Cache(NamedTuple):
     ranked: dict[str | None, list[Candidate]]
     special: dict[str, tuple[list[Candidate], int]]
 
-    def at(self, head: Topics) -> _Cache:
+    def at(self, snapshot: Snapshot) -> _Cache:
         """Return the cache for this state of the vault; the same cache while nothing changes."""
-        key = (head.commit, head.uses.state, head.layers.state)
+        key = (snapshot.commit, snapshot.uses.state, snapshot.layers.state)
         return self if self.key == key else _Cache(key, {}, {}, {})
 
 
@@ -113,33 +113,33 @@ class Shelf:
     @property
     def problems(self) -> list[Problem]:
         """Return the problems of the layers outside the vault."""
-        return self._folders.problems(self._head())
+        return self._folders.problems(self._snapshot())
 
     def layers(self) -> list[list[ShelfSkill]]:
         """Return the skills of each layer; the last layer is the vault."""
-        head = self._head()
-        return [*self._folders.layers(head), list(_vault_skills(head))]
+        snapshot = self._snapshot()
+        return [*self._folders.layers(snapshot), list(_vault_skills(snapshot))]
 
     def skills(self) -> list[Skill]:
         """Return the served skills, by name."""
-        head = self._head()
-        return _served_skills(head, head.skills.serving())
+        snapshot = self._snapshot()
+        return _served_skills(snapshot, snapshot.skills.serving())
 
     def get(self, name: str) -> Skill | None:
         """Return the served skill with this name; `_` stands for `-`."""
-        return shelf.get(_served_skills(self._head(), {name, name.replace("_", "-")}), name)
+        return shelf.get(_served_skills(self._snapshot(), {name, name.replace("_", "-")}), name)
 
     def layer_skill(self, name: str) -> ShelfSkill | None:
         """Return the skill with this name from the package or a shared folder, hidden or not.
 
         Return None if a skill of the vault has this name and takes precedence.
         """
-        head = self._head()
+        snapshot = self._snapshot()
         for spelling in dict.fromkeys((name, name.replace("_", "-"))):
-            entry = head.layers.of_name(spelling)
+            entry = snapshot.layers.of_name(spelling)
             if entry is None:
                 continue
-            if head.layers.is_served(spelling) or head.skills.find(spelling) is None:
+            if snapshot.layers.is_served(spelling) or snapshot.skills.find(spelling) is None:
                 return entry
         return None
 
@@ -147,15 +147,15 @@ class Shelf:
         """Return the skills with any of these tags, by name; a text may have several tags."""
         names = list(arguments.tag_list("tags", tags))
         labels = [("tags", tag) for tag in names]
-        return shelf.get_by_tags(_labelled_skills(self._head(), labels), names)
+        return shelf.get_by_tags(_labelled_skills(self._snapshot(), labels), names)
 
     def get_by_role(self, role: str) -> list[Skill]:
         """Return the skills for a role, by name."""
-        return shelf.get_by_role(_labelled_skills(self._head(), [("roles", role)]), role)
+        return shelf.get_by_role(_labelled_skills(self._snapshot(), [("roles", role)]), role)
 
     def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
         """Return the skills for a stage, by name."""
-        skills = _labelled_skills(self._head(), [("stages", stage)])
+        skills = _labelled_skills(self._snapshot(), [("stages", stage)])
         return shelf.get_by_pipeline_stage(skills, stage)
 
     def top_k(
@@ -175,19 +175,19 @@ class Shelf:
         if strategy not in shelf.STRATEGIES:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
         pins = arguments.text_list("pins", pins)
-        head = self.ready()
-        elsewhere = head.skills.external_uses().items()
+        snapshot = self.ready()
+        elsewhere = snapshot.skills.external_uses().items()
         usage = Counter({name: effect.cap_counters(uses).times_applied for name, uses in elsewhere})
-        usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
+        usage.update({name: n.times_applied for name, n in self.uses.evidence(snapshot).items()})
         scores: dict[str, float] | None = None
         if strategy == "semantic" and task:
-            matches = _match_skills(head, task, None, nearness_measure())
+            matches = _match_skills(snapshot, task, None, nearness_measure())
             scores = {name: match.score for name, match in matches.items()}
         labels = [] if strategy == "semantic" else [("roles", role), ("stages", stage)]
         pinned_names = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
-        unpinned = [name for name in _labelled_names(head, labels) if name not in pinned_names]
+        unpinned = [name for name in _labelled_names(snapshot, labels) if name not in pinned_names]
         shortlist = shelf.shortlist(unpinned, k=k, strategy=strategy, usage=usage, scores=scores)
-        skills = _served_skills(head, [*shortlist, *pinned_names])
+        skills = _served_skills(snapshot, [*shortlist, *pinned_names])
         for pin in shelf.split_pins(skills, pins)[1]:
             warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
         return shelf.top_k(
@@ -222,37 +222,41 @@ class Shelf:
 
         See `learning.recommend`. A misspelt domain gets nothing, a new domain what has no domain.
         """
-        return answer_question(self, lambda head: self._recommend(head, query, task))
+        return answer_question(self, lambda snapshot: self._recommend(snapshot, query, task))
 
-    def _recommend(self, head: Topics, query: Query, task: str) -> Selection:
-        if near_domain := background.unknown_domain(head, query.domain):
+    def _recommend(self, snapshot: Snapshot, query: Query, task: str) -> Selection:
+        if near_domain := background.unknown_domain(snapshot, query.domain):
             return recommend.empty_selection(query, near_domain)
-        ranks = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
+        ranks = (
+            bool(task.strip()) and query.strategy != "tag" and snapshot.policy.recommend.task > 0
+        )
         domains = (query.domain, None)
         nearness = nearness_measure() if ranks and query.strategy == "semantic" else None
-        scores = _match_skills(head, task, domains, nearness) if ranks else None
-        guides = background.guide_lines(head, scores or {}, query)
-        actions = background.find_actions(head, scores or {})
+        scores = _match_skills(snapshot, task, domains, nearness) if ranks else None
+        guides = background.guide_lines(snapshot, scores or {}, query)
+        actions = background.find_actions(snapshot, scores or {})
         if scores is not None:
-            answers = head.policy.recommend.answers
+            answers = snapshot.policy.recommend.answers
             scores = background.with_line_evidence(task, scores, guides, answers)
             scores = background.with_named_subjects(
-                head, query.domain, task, scores, answers=answers
+                snapshot, query.domain, task, scores, answers=answers
             )
-        read_text = _text_reader(head)
+        read_text = _text_reader(snapshot)
         task_matches = None if scores is None else (task, scores)
-        query_background = background.background_of(head, query, task_matches, actions, nearness)
+        query_background = background.background_of(
+            snapshot, query, task_matches, actions, nearness
+        )
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         needs_all = query.explain or query.role is not None or query.stage is not None
         names: set[str] | None = None
         if scores is not None and not needs_all:
             names = {*scores, *query_background.leads, *recommend.pin_places(query)}
-        candidates, others = self._candidates(head, query, names)
+        candidates, others = self._candidates(snapshot, query, names)
         selection = recommend.recommend(
             candidates,
             query,
-            rules_of(head.policy),
+            rules_of(snapshot.policy),
             read_text,
             scores=scores,
             background=replace(query_background, excerpts=excerpts),
@@ -262,7 +266,7 @@ class Shelf:
         if not (query.explain and query.context):
             return selection
         texts = (read_text(candidate.name) for candidate in candidates)
-        unknown_keys = background.unknown_context(head.policy, query.context, texts)
+        unknown_keys = background.unknown_context(snapshot.policy, query.context, texts)
         return replace(selection, unknown_context=unknown_keys)
 
     def live(self, domain: str | None = None) -> Sequence[Candidate]:
@@ -272,46 +276,46 @@ class Shelf:
         only if a person or the policy asks for it. The answer is cached while nothing changes,
         because ranking 10,000 skills takes 30 ms, and hooks need them.
         """
-        head = self.ready()
-        cache = self._cache = self._cache.at(head)
+        snapshot = self.ready()
+        cache = self._cache = self._cache.at(snapshot)
         if domain not in cache.ranked:
-            candidates = _candidates_of(head, self.uses.evidence(head), domain)
-            cache.ranked[domain] = recommend.rank_by_effect(candidates, rules_of(head.policy))
+            candidates = _candidates_of(snapshot, self.uses.evidence(snapshot), domain)
+            cache.ranked[domain] = recommend.rank_by_effect(candidates, rules_of(snapshot.policy))
         return cache.ranked[domain]
 
     def _candidates(
-        self, head: Topics, query: Query, names: set[str] | None = None
+        self, snapshot: Snapshot, query: Query, names: set[str] | None = None
     ) -> tuple[list[Candidate], Others]:
         """Return the served skills of a domain and without one by name, then the pins; no others.
 
         With `names`, only those skills and the skills that count for any task are read: of 10,000
         skills a task concerns 200, and to read all takes longer than to rank their texts.
         """
-        cache = self._cache = self._cache.at(head)
-        evidence, domain = self.uses.evidence(head), query.domain
+        cache = self._cache = self._cache.at(snapshot)
+        evidence, domain = self.uses.evidence(snapshot), query.domain
         if names is None:
             if domain not in cache.candidates:
-                cache.candidates[domain] = _candidates_of(head, evidence, domain)
+                cache.candidates[domain] = _candidates_of(snapshot, evidence, domain)
             candidates = cache.candidates[domain]
             if not query.pins:
                 return candidates, recommend.NO_OTHERS
             pins = recommend.pin_places(query).keys() - {c.name for c in candidates}
-            pinned = _named_candidates(head, evidence, domain, pins)
+            pinned = _named_candidates(snapshot, evidence, domain, pins)
             return [*candidates, *pinned], recommend.NO_OTHERS
         if domain not in cache.special:
-            special = {*evidence, *head.policy.shelf.pinned, *head.layers.served_seeds()}
-            special_candidates = list(_named_candidates(head, evidence, domain, special))
-            cache.special[domain] = special_candidates, head.layers.count_live(domain)
+            special = {*evidence, *snapshot.policy.shelf.pinned, *snapshot.layers.served_seeds()}
+            special_candidates = list(_named_candidates(snapshot, evidence, domain, special))
+            cache.special[domain] = special_candidates, snapshot.layers.count_live(domain)
         special_candidates, count = cache.special[domain]
         names = names - {candidate.name for candidate in special_candidates}
-        near = [*special_candidates, *_named_candidates(head, evidence, domain, names)]
+        near = [*special_candidates, *_named_candidates(snapshot, evidence, domain, names)]
         near.sort(key=lambda candidate: candidate.name)
         in_domain = [c for c in near if c.domain in (domain, None)]
         live_count = sum(c.status not in recommend.NOT_LIVE for c in in_domain)
 
         def read_others() -> Iterator[Candidate]:
             near_names = {candidate.name for candidate in near}
-            every, _ = self._candidates(head, recommend.Query(domain=domain))
+            every, _ = self._candidates(snapshot, recommend.Query(domain=domain))
             live = (c for c in every if c.status not in recommend.NOT_LIVE)
             return (c for c in live if c.name not in near_names)
 
@@ -323,29 +327,29 @@ class Shelf:
         self, skill: str | None = None, domain: str | None = None, *, now: datetime
     ) -> list[skill_stats.SkillStats]:
         """Return the numbers of one skill, or of all used skills (of a domain), best lift first."""
-        head = self.ready()
-        evidence = self.uses.evidence(head)
+        snapshot = self.ready()
+        evidence = self.uses.evidence(snapshot)
         names = sorted(evidence)
         if skill:
             name = skill.replace("_", "-")
-            names = [head.history.former_names().get(name, name)]
+            names = [snapshot.history.former_names().get(name, name)]
         merged: dict[str, list[str]] = {}
-        for source, successor in head.uses.merges().items():
+        for source, successor in snapshot.uses.merges().items():
             merged.setdefault(successor, []).append(source)
         subjects = [
             skill_stats.StatsSubject(
                 entry.kind,
                 entry.domain,
-                _assess_skill(head, entry, evidence, now),
+                _assess_skill(snapshot, entry, evidence, now),
                 merged.get(entry.name, ()),
                 entry.elsewhere,
-                _proven_date(head, entry),
+                _proven_date(snapshot, entry),
                 entry.trial,
             )
-            for entry in self._find_skills(head, names)
+            for entry in self._find_skills(snapshot, names)
             if domain in (None, entry.domain)
         ]
-        rows = [skill_stats.skill_stats(subject, rules_of(head.policy)) for subject in subjects]
+        rows = [skill_stats.skill_stats(subject, rules_of(snapshot.policy)) for subject in subjects]
         if skill and not rows and domain is None:
             raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
         # Lifts that differ by a rounding error are sorted by name, alike on any machine.
@@ -353,12 +357,14 @@ class Shelf:
             rows, key=lambda row: (row.lift is None, -round(row.lift or 0, _LIFT_DIGITS), row.skill)
         )
 
-    def _find_skills(self, head: Topics, names: Iterable[str]) -> Iterator[Skill]:
+    def _find_skills(self, snapshot: Snapshot, names: Iterable[str]) -> Iterator[Skill]:
         for name in names:
-            skill = head.skills.find(name)
-            if skill is None and (entry := head.layers.of_name(name)) is not None:
-                evidence = self.uses.evidence(head).get(name, effect.NO_EVIDENCE)
-                status = _earned_status(name, entry.skill.status, evidence, rules_of(head.policy))
+            skill = snapshot.skills.find(name)
+            if skill is None and (entry := snapshot.layers.of_name(name)) is not None:
+                evidence = self.uses.evidence(snapshot).get(name, effect.NO_EVIDENCE)
+                status = _earned_status(
+                    name, entry.skill.status, evidence, rules_of(snapshot.policy)
+                )
                 skill = replace(entry.skill, status=status)
             if skill is not None:
                 yield replace(skill, name=name)
@@ -369,10 +375,10 @@ class Shelf:
         The default agent is the agent that asked, else the one with the first outcome. `others` are
         other agents that use the same id. See `detect`.
         """
-        head = self._store.head()
-        offers = [r for r in head.recommendations.by_decision(decision) if r.trust == "local"]
-        outcomes = [o for o in head.outcomes.by_decision(decision) if o.trust == "local"]
-        claims = head.outcomes.ends(decision)
+        snapshot = self._store.snapshot()
+        offers = [r for r in snapshot.recommendations.by_decision(decision) if r.trust == "local"]
+        outcomes = [o for o in snapshot.outcomes.by_decision(decision) if o.trust == "local"]
+        claims = snapshot.outcomes.ends(decision)
         groups = decision_outcomes.group_by_agent(offers, claims)
         if not groups or (agent is not None and agent not in groups):
             suffix = "" if agent is None else f" of {agent}"
@@ -381,7 +387,7 @@ class Shelf:
                 "this decision; pass the decision.id of one"
             )
         name = next(iter(groups)) if agent is None else agent
-        skill_names, read_text = self.uses.skill_names(head), partial(read_version, head)
+        skill_names, read_text = self.uses.skill_names(snapshot), partial(read_version, snapshot)
         results = [outcome for outcome in outcomes if outcome.source.agent == name]
         uses = [
             use
@@ -394,27 +400,27 @@ class Shelf:
 
     def find_uses(self, records: Iterable[Record]) -> list[SkillUse]:
         """Return the uses of skills by the decisions of these outcomes or receipts."""
-        head = self.ready()
+        snapshot = self.ready()
         outcomes: set[str] = set()
         for record in records:
             if isinstance(record, Outcome):
                 outcomes.add(record.id)
             elif isinstance(record, Recommendation):
-                reported = head.outcomes.by_decision(record.decision)
+                reported = snapshot.outcomes.by_decision(record.decision)
                 outcomes.update(o.id for o in reported if record.agent in (None, o.source.agent))
-        return head.uses.by_outcome(outcomes)
+        return snapshot.uses.by_outcome(outcomes)
 
     def ready(self) -> Snapshot:
         """Return the committed vault with its uses computed and the other layers indexed."""
         return self._follow_head(self.follow)
 
-    def follow(self, head: Staging) -> None:
+    def follow(self, snapshot: Staging) -> None:
         """Update the uses and the other layers in the index."""
-        self._folders.follow(head)  # before the uses, which need the names of all skills
-        self.uses.count_uses(head)
-        _index_tasks(head)
+        self._folders.follow(snapshot)  # before the uses, which need the names of all skills
+        self.uses.count_uses(snapshot)
+        _index_tasks(snapshot)
 
-    def _head(self) -> Snapshot:
+    def _snapshot(self) -> Snapshot:
         """Return the committed vault with the other layers up to date."""
         return self._follow_head(self._folders.follow)
 
@@ -422,7 +428,7 @@ class Shelf:
         self._store.follow()
         follow(self._store.staging)
         self._store.save_index()
-        return self._store.head()
+        return self._store.snapshot()
 
 
 def answer_question(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Answer:
@@ -430,43 +436,43 @@ def answer_question(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Ans
 
     A new index, built from git alone, has no uses and no other layers.
     """
-    head = shelf.ready()
-    state = head.layers.state
-    result = answer(head)
-    return result if head.layers.state == state else answer(shelf.ready())
+    snapshot = shelf.ready()
+    state = snapshot.layers.state
+    result = answer(snapshot)
+    return result if snapshot.layers.state == state else answer(shelf.ready())
 
 
-def _text_reader(head: Topics) -> Callable[[str], str]:
+def _text_reader(snapshot: Snapshot) -> Callable[[str], str]:
     @cache  # a question compares each text with up to twenty others
     def read(name: str) -> str:
-        vault_skill = head.skills.get(name)
-        entry = None if vault_skill else head.layers.of_name(name)
+        vault_skill = snapshot.skills.get(name)
+        entry = None if vault_skill else snapshot.layers.of_name(name)
         skill = vault_skill or (entry and entry.skill)
         return skill.body if skill else ""
 
     return read
 
 
-def _index_tasks(head: Staging) -> None:
+def _index_tasks(snapshot: Staging) -> None:
     """Index skills by the tasks that they rest on now."""
-    names = head.due.keys(TASKS)
+    names = snapshot.due.keys(TASKS)
     for start in range(0, len(names), _PAGE_SIZE):
         page = names[start : start + _PAGE_SIZE]
-        served = {row.name for row in head.skills.candidates_named(page)}
-        head.tasks.keep_tasks(
-            {**dict.fromkeys(page, ""), **dict(_tasks_behind(head, sorted(served)))}
+        served = {row.name for row in snapshot.skills.candidates_named(page)}
+        snapshot.tasks.keep_tasks(
+            {**dict.fromkeys(page, ""), **dict(_tasks_behind(snapshot, sorted(served)))}
         )
-        head.due.mark_done(TASKS, page)
+        snapshot.due.mark_done(TASKS, page)
 
 
-def _tasks_behind(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
+def _tasks_behind(snapshot: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
     # A strategy rests on all of its domain, so that any task there would find it.
-    kinds = {name: skill.kind for name in skills if (skill := head.skills.get(name))}
+    kinds = {name: skill.kind for name in skills if (skill := snapshot.skills.get(name))}
     skills = [name for name in skills if kinds.get(name) != "strategy"]
     for name in skills:
-        makers = head.tasks.latest_sources(name, _MAX_OUTCOMES)
-        users = head.tasks.latest_users(name, _MAX_OUTCOMES)
-        rows = head.tasks.of_outcomes(sorted(makers | users, reverse=True)[:_MAX_OUTCOMES])
+        makers = snapshot.tasks.latest_sources(name, _MAX_OUTCOMES)
+        users = snapshot.tasks.latest_users(name, _MAX_OUTCOMES)
+        rows = snapshot.tasks.of_outcomes(sorted(makers | users, reverse=True)[:_MAX_OUTCOMES])
         latest = sorted(rows, key=lambda id_: (rows[id_][0], id_), reverse=True)
         tasks = dict.fromkeys(" ".join(rows[id_][1].split()) for id_ in latest)
         yield name, "\n".join(tasks)
@@ -480,21 +486,21 @@ def choose_domain(shelf: Shelf, folder: Path, task: str = "", *, must_fit: bool 
     several domains fits, raise UsageError, or without `must_fit` return the first, which will not
     answer either.
     """
-    head = shelf.ready()
-    repository = domain_of(folder, head.policy.hook.domains, None)
-    if domain := repository if repository in head.domains else head.only_domain:
+    snapshot = shelf.ready()
+    repository = domain_of(folder, snapshot.policy.hook.domains, None)
+    if domain := repository if repository in snapshot.domains else snapshot.only_domain:
         return domain
-    if not head.domains:
+    if not snapshot.domains:
         return FIRST_DOMAIN
-    for hit in head.search(task, _MAX_HITS, kinds=("skill", "fact")):
+    for hit in snapshot.search(task, _MAX_HITS, kinds=("skill", "fact")):
         kind, _, name = hit.id.partition(":")
-        record = head.skills.get(name) if kind == "skill" else head.facts.get(name)
+        record = snapshot.skills.get(name) if kind == "skill" else snapshot.facts.get(name)
         if record is not None and record.domain is not None:
             return record.domain
     if not must_fit:
-        return head.domains[0]
+        return snapshot.domains[0]
     raise UsageError(
-        f"several domains fit; add --domain NAME: pass one of {', '.join(head.domains)}"
+        f"several domains fit; add --domain NAME: pass one of {', '.join(snapshot.domains)}"
     )
 
 
@@ -508,46 +514,50 @@ def nearness_measure() -> Near | None:
     return vectors.compute_nearness if has_model() else None
 
 
-def _labelled_skills(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
-    return _served_skills(head, _labelled_names(head, labels))
+def _labelled_skills(snapshot: Snapshot, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
+    return _served_skills(snapshot, _labelled_names(snapshot, labels))
 
 
-def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:
+def _labelled_names(snapshot: Snapshot, labels: Iterable[tuple[str, str | None]]) -> list[str]:
     """Return the served names with any of these (role, stage or tag; value), sorted.
 
     All names if no value is given.
     """
     pairs = [(column, value) for column, value in labels if value is not None]
     if not pairs:
-        return head.skills.serving()
-    by_label = (head.skills.with_label(column, value) for column, value in pairs)
+        return snapshot.skills.serving()
+    by_label = (snapshot.skills.with_label(column, value) for column, value in pairs)
     return sorted({name for names in by_label for name in names})
 
 
-def _served_skills(head: Topics, names: Iterable[str]) -> list[Skill]:
+def _served_skills(snapshot: Snapshot, names: Iterable[str]) -> list[Skill]:
     names = list(names)
-    skills = {entry.skill.name: entry.skill for entry in head.layers.get_many(names, serving=True)}
-    skills |= head.skills.get_many(names)
+    skills = {
+        entry.skill.name: entry.skill for entry in snapshot.layers.get_many(names, serving=True)
+    }
+    skills |= snapshot.skills.get_many(names)
     return [replace(skills[name], name=name) for name in sorted(skills)]
 
 
 def _candidates_of(
-    head: Topics, evidence: Mapping[str, Evidence], domain: str | None
+    snapshot: Snapshot, evidence: Mapping[str, Evidence], domain: str | None
 ) -> list[Candidate]:
     """Return the served skills by name: of a domain and without one, or all."""
-    rows = head.skills.candidates(domain)
-    return list(_convert_rows(head, rows, evidence, domain))
+    rows = snapshot.skills.candidates(domain)
+    return list(_convert_rows(snapshot, rows, evidence, domain))
 
 
 def _named_candidates(
-    head: Topics, evidence: Mapping[str, Evidence], domain: str, names: Iterable[str]
+    snapshot: Snapshot, evidence: Mapping[str, Evidence], domain: str, names: Iterable[str]
 ) -> Iterator[Candidate]:
     """Yield the served skills with these names, of any domain."""
-    return _convert_rows(head, head.skills.candidates_named(sorted(names)), evidence, domain)
+    return _convert_rows(
+        snapshot, snapshot.skills.candidates_named(sorted(names)), evidence, domain
+    )
 
 
 def _convert_rows(
-    head: Topics,
+    snapshot: Snapshot,
     rows: Iterable[SkillRow],
     evidence_by_name: Mapping[str, Evidence],
     domain: str | None,
@@ -556,8 +566,8 @@ def _convert_rows(
 
     A skill of another layer has the status that it earned.
     """
-    rules = rules_of(head.policy)
-    counts, scale = head.skills.external_uses(), head.policy.effect.scale
+    rules = rules_of(snapshot.policy)
+    counts, scale = snapshot.skills.external_uses(), snapshot.policy.effect.scale
     lifts = {name: effect.expected_lift(uses, scale) for name, uses in counts.items()}
     seed_domains = rules.policy.shelf.seeds
     serves_seeds = bool(seed_domains) if domain is None else domain in seed_domains
@@ -579,21 +589,21 @@ def _convert_rows(
 
 
 def _assess_skill(
-    head: Topics, skill: Skill, evidence_by_name: Mapping[str, Evidence], now: datetime
+    snapshot: Snapshot, skill: Skill, evidence_by_name: Mapping[str, Evidence], now: datetime
 ) -> AssessedSkill:
     """Return a skill as input of `assess`; a skill of another layer has its status already."""
     evidence = evidence_by_name.get(skill.name, effect.NO_EVIDENCE)
     layer_row = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)
-    (*_, row) = [layer_row, *head.skills.statuses([skill.name])]
-    at = clock(head, skill.domain, now, rules_of(head.policy)) or now
-    return load_assessed_skill(head, row, evidence, at)
+    (*_, row) = [layer_row, *snapshot.skills.statuses([skill.name])]
+    at = clock(snapshot, skill.domain, now, rules_of(snapshot.policy)) or now
+    return load_assessed_skill(snapshot, row, evidence, at)
 
 
-def _proven_date(head: Topics, skill: Skill) -> datetime | None:
+def _proven_date(snapshot: Snapshot, skill: Skill) -> datetime | None:
     """Return the date since which a skill is proven; None if no commit of the program says it."""
     if skill.status != "proven":
         return None
-    commits = head.history.commits_changing(Ref("skill", skill.name))  # newest first
+    commits = snapshot.history.commits_changing(Ref("skill", skill.name))  # newest first
     dates = (commit.date for commit in commits if commit.step == ASSESS)
     return next(map(datetime.fromisoformat, dates), None)
 
@@ -602,9 +612,9 @@ def _split_names(column: str) -> tuple[str, ...]:
     return tuple(column.split("\n")) if column else ()
 
 
-def _vault_skills(head: Topics) -> Iterator[ShelfSkill]:
-    blobs = {row.name: row.blob for row in head.skills.candidates()}
-    for name, skill in head.skills.items():
+def _vault_skills(snapshot: Snapshot) -> Iterator[ShelfSkill]:
+    blobs = {row.name: row.blob for row in snapshot.skills.candidates()}
+    for name, skill in snapshot.skills.items():
         path = background.skill_path(name)
         yield ShelfSkill(replace(skill, name=name), "vault", path, blobs.get(name, ""))
 
@@ -619,7 +629,7 @@ def _earned_status(name: str, status: str, evidence: Evidence, rules: Rules) -> 
 
 
 def _match_skills(
-    head: Topics, task: str, domains: tuple[str | None, ...] | None, nearness: Near | None
+    snapshot: Snapshot, task: str, domains: tuple[str | None, ...] | None, nearness: Near | None
 ) -> dict[str, Match]:
-    hits = head.search(task, _MAX_HITS, kinds=("skill",), domains=domains, nearness=nearness)
+    hits = snapshot.search(task, _MAX_HITS, kinds=("skill",), domains=domains, nearness=nearness)
     return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.evidence) for hit in hits}

@@ -208,7 +208,7 @@ class Hooks:
         """Yield (name, description) of the domain's own skills, the strategy first."""
         skills = self._vault.shelf().live(domain)
         lessons = [skill for skill in skills if skill.kind in _BRIEFED and skill.domain == domain]
-        records = self._vault.store.head().skills.get_many([skill.name for skill in lessons])
+        records = self._vault.store.snapshot().skills.get_many([skill.name for skill in lessons])
         for skill in sorted(lessons, key=lambda skill: _BRIEFED.index(skill.kind)):
             if skill.name in records:
                 yield skill.name, records[skill.name].description
@@ -263,7 +263,7 @@ class Hooks:
         Return None if the domain seems misspelled, because its outcomes would be refused.
         """
         learned = self._select_rules(payload, note.text, history.known_texts)
-        budget = self._vault.store.head().policy.recommend.budget
+        budget = self._vault.store.snapshot().policy.recommend.budget
         budget_left = _MAX_TOKENS - count_tokens(learned.prompt_text)
         query = Query(
             domain=note.domain,
@@ -452,7 +452,7 @@ class Hooks:
             # The hook observed the end itself, so the file is attested.
             git_dir = self._vault.store.git.dirs()[0]
             receipts = [] if prompt.digest else [*_receipt_file(prompt)]
-            recorded_outcomes = self._vault.store.head().outcomes
+            recorded_outcomes = self._vault.store.snapshot().outcomes
             is_news = known_runs.KnownRuns().is_news(outcome, recorded_outcomes, "local")
             files = arrival.attest_files(git_dir, [(name, data)]) if is_news else ()
             self._drop_files([*receipts, *files])
@@ -464,7 +464,7 @@ class Hooks:
 
     def _current_outcome(self, prompt: SessionPrompt) -> dict[str, Any] | None:
         note = prompt.note
-        policy = self._vault.store.head().policy.transcripts
+        policy = self._vault.store.snapshot().policy.transcripts
         tally = prompts.PromptTally(policy.checks, redact.redact_text)
         run = tally.open_run(events.Prompt(note.at, note.text, note.id))
         header = events.Header(session=note.session, cwd=note.cwd)
@@ -502,7 +502,7 @@ class Hooks:
 
     @property
     def _hook_rules(self) -> "HookPolicy":
-        return self._vault.store.head().policy.hook
+        return self._vault.store.snapshot().policy.hook
 
 
 def _key_of(event: str, payload: Payload) -> str:

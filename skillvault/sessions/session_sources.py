@@ -19,7 +19,7 @@ from skillvault.model.text.text import join_items, shorten
 from skillvault.sessions.transcripts import CODING
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.redact import redact_text
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _MAX_ENTRIES = 100  # the most failures of a session, and the most successes
 _MAX_TEXT_LENGTH = 1000  # characters of each text
@@ -38,7 +38,7 @@ class SessionSource(NamedTuple):
     unread: dict[str, int]
 
 
-def find_session(snapshot: Topics, text: str, domain: str | None) -> SessionSource:
+def find_session(snapshot: Snapshot, text: str, domain: str | None) -> SessionSource:
     """Find the session in a file or with an id.
 
     `domain` is the default for a file, and selects among the outcomes of a session. Raises
@@ -55,7 +55,7 @@ def find_session(snapshot: Topics, text: str, domain: str | None) -> SessionSour
     return _find_in_vault(snapshot, text, domain)
 
 
-def _find_in_vault(snapshot: Topics, name: str, domain: str | None) -> SessionSource:
+def _find_in_vault(snapshot: Snapshot, name: str, domain: str | None) -> SessionSource:
     for trust in _TRUSTS:
         session = session_id(name, trust)
         if Ref("session", session) in snapshot.records:

@@ -167,7 +167,7 @@ def erase(
     check_tool()
     store.recover()
     with store.lock_daemon(), store.lock_writer():
-        _undo_killed_erasure(store.git, store.head().policy.branch)
+        _undo_killed_erasure(store.git, store.snapshot().policy.branch)
         upstream = _check_state(store)
         remote_refs = upstream.fetch_all() if upstream else {}
         with _copy_folder(store.git) as copy:
@@ -194,7 +194,7 @@ def _undo_killed_erasure(git: Git, branch: str) -> None:
 
 def _check_state(store: Store) -> Upstream | None:
     """Return the upstream; raise an error if work of a person would be lost or has the text."""
-    git, policy = store.git, store.head().policy
+    git, policy = store.git, store.snapshot().policy
     git_dir, common_dir = git.dirs()
     if reason := git.pause_reason(policy.branch):
         raise PausedError(f"paused: {reason}")
@@ -246,7 +246,7 @@ class _Rewrite:
         remote_refs: Mapping[str, str],
     ) -> None:
         self.store, self.git, self.upstream, self.now = store, store.git, upstream, now
-        self.branch = store.head().policy.branch
+        self.branch = store.snapshot().policy.branch
         self.copy = copy
         self.remote_refs = remote_refs
         self.refs = _read_refs(Runner(store.root))
@@ -303,19 +303,19 @@ class _Rewrite:
 
     def _quotes(self, outcomes: Sequence[str]) -> set[str]:
         """Return the sentences of outcomes and their evaluations that no other record has."""
-        view = self.store.head()
+        snapshot = self.store.snapshot()
         for outcome in outcomes:
-            if outcome not in view.outcomes:
+            if outcome not in snapshot.outcomes:
                 raise UsageError(f"{outcome}: no such outcome; `skillvault log` names them")
-            if outcome not in view.retractions:
+            if outcome not in snapshot.retractions:
                 raise UsageError(
                     f"{outcome}: still counts; run `skillvault retract {outcome} --reason TEXT` "
                     "and `skillvault sync` first, so that nothing is learned from it"
                 )
-        paths = [*view.files.below("outcomes"), *view.files.below("evaluations")]
+        paths = [*snapshot.files.below("outcomes"), *snapshot.files.below("evaluations")]
         quotes: set[str] = set()
         normal_texts: list[str] = []
-        for path, content in view.files.read(paths).items():
+        for path, content in snapshot.files.read(paths).items():
             name = path.rpartition("/")[2].partition(".")[0]
             if name in outcomes and path.endswith(f"{name}.yaml"):
                 quotes.update(_list_sentences(strict_yaml.load(_decode_file(content, ""))))
@@ -376,8 +376,8 @@ class _Rewrite:
         problems_by_key = []
         for commit in (self.tip, self.new_refs[f"{_BRANCHES}{self.branch}"][1]):
             files = {path: entry.id for path, entry in objects.files(commit).items()}
-            view = WorkTreeView(files, objects.blobs, lambda _: {})
-            problems, _ = check.find_problems(view, lambda _: None, list(files))
+            work_tree = WorkTreeView(files, objects.blobs, lambda _: {})
+            problems, _ = check.find_problems(work_tree, lambda _: None, list(files))
             problems_by_key.append({(p.code, self.eraser.replace(p.path)): p for p in problems})
         old_problems, new_problems = problems_by_key
         for key, problem in new_problems.items():
@@ -557,8 +557,8 @@ def _read_refs(runner: Runner) -> dict[str, str]:
 def _first_commits(git: Git, changed_commits: set[str]) -> list[str]:
     first_commits = []
     for sha in changed_commits:
-        head = git.objects.commit_bytes(sha).partition(b"\n\n")[0].decode(errors="replace")
-        parents = {line[7:] for line in head.split("\n") if line.startswith("parent ")}
+        header = git.objects.commit_bytes(sha).partition(b"\n\n")[0].decode(errors="replace")
+        parents = {line[7:] for line in header.split("\n") if line.startswith("parent ")}
         if changed_commits.isdisjoint(parents):
             first_commits.append(sha)
     return sorted(first_commits)

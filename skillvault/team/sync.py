@@ -80,12 +80,12 @@ def sync_clones(
         raise errors.UsageError("the vault has no remote; run `git remote add origin URL`")
     report = SyncReport(upstream.remote)
     _exchange(_Sync(store, upstream, now, report), take_over, pause)
-    view = store.head()
+    snapshot = store.snapshot()
     if not report.away and not report.problems:
-        proposals = view.skills.names("proposed")
+        proposals = snapshot.skills.names("proposed")
         report.branches = remove_merged_branches(store.git, policy.branch, proposals, upstream)
-    report.learner = view.policy.learner
-    policy_text = view.files.read([layout.VAULT_FILE])[layout.VAULT_FILE].decode()
+    report.learner = snapshot.policy.learner
+    policy_text = snapshot.files.read([layout.VAULT_FILE])[layout.VAULT_FILE].decode()
     report.undecided = read_undecided(policy_text)
     report.waiting = upstream.count_unpushed(store.tip())
     return report
@@ -242,17 +242,17 @@ def _find_problems(
     entries: Mapping[str, Entry | None],
     local_files: Mapping[str, str],
 ) -> list[Problem]:
-    head = store.head()
-    view = WorkTreeView(blobs, store.git.blobs, head.records.by_blob)
+    snapshot = store.snapshot()
+    work_tree = WorkTreeView(blobs, store.git.blobs, snapshot.records.by_blob)
     removed_refs = {_ref(path) for path in (*local_files, *entries) if path not in blobs}
-    find_remover = lookup.remover(store, head, view)
+    find_remover = lookup.remover(store, snapshot, work_tree)
 
     def describe_removal(ref: Ref) -> str | None:
         return "removed in another clone" if str(ref) in removed_refs else find_remover(ref)
 
     refs = {_ref(path) for path in entries} - {None}
     paths = {path for path in blobs if path in entries or _ref(path) in refs}
-    problems, _ = check.find_problems(view, describe_removal, paths)
+    problems, _ = check.find_problems(work_tree, describe_removal, paths)
     return sorted(problems, key=lambda problem: problem.order)
 
 

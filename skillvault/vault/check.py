@@ -50,11 +50,11 @@ def find_problems(
     return [*problems, *integrity.find_problems(vault_records)], notes
 
 
-def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:
+def head_blobs(git: Git, snapshot: Snapshot) -> dict[str, str]:
     """Return the blob id of each path in HEAD, which may be on another branch than the vault."""
     head = git.head()
-    if head == vault.commit:
-        return dict(vault.files.items())
+    if head == snapshot.commit:
+        return dict(snapshot.files.items())
     entries = git.objects.files(head) if head else {}
     return {path: entry.id for path, entry in entries.items()}
 
@@ -114,7 +114,7 @@ def _find_strays(view: WorkTreeView) -> Iterator[str]:
     yield from sorted(skill for skill in skills if f"{skill}/SKILL.md" not in view.contents)
 
 
-def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
+def find_losses(git: Git, snapshot: Snapshot) -> list[PastCommit]:
     """Return the lost commits of skillvault that can be cherry-picked, oldest first.
 
     The vault has each path of such a commit in its state before or after the commit, so a
@@ -123,10 +123,10 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     lost_commits = git.history.find_lost_commits()
     commits = [c for c in lost_commits if {*map(layout.shelf_of, c.files)} <= {*layout.FOLDERS}]
     paths = sorted({path for commit in commits for path in commit.files})
-    if not paths or head.commit is None:
+    if not paths or snapshot.commit is None:
         return []
-    entries: dict[str, Entry | None] = dict(git.entries(head.commit, paths))
-    removed_paths = git.history.deletions(head.commit).keys()
+    entries: dict[str, Entry | None] = dict(git.entries(snapshot.commit, paths))
+    removed_paths = git.history.deletions(snapshot.commit).keys()
     losses: list[PastCommit] = []
     for commit in commits:
         missing = {p: diff for p, diff in commit.files.items() if entries.get(p) != diff.after}
@@ -139,9 +139,9 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     return losses
 
 
-def describe_losses(git: Git, head: Snapshot) -> list[Problem]:
+def describe_losses(git: Git, snapshot: Snapshot) -> list[Problem]:
     """Return a note that names the lost commits, for `check`."""
-    commits = find_losses(git, head)
+    commits = find_losses(git, snapshot)
     message = f"{name_commits(commits)}; bring them back with `{cherry_pick(commits)}`"
     return [Problem(".git", None, "lost", message)] if commits else []
 

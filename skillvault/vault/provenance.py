@@ -8,9 +8,9 @@ from typing import Any
 from skillvault.model.errors import UsageError
 from skillvault.model.records import RecordKind, Ref
 from skillvault.vault.files import layout
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
-_Steps = Callable[[Topics, Ref], Iterator[tuple[str | None, Ref]]]
+_Steps = Callable[[Snapshot, Ref], Iterator[tuple[str | None, Ref]]]
 
 _MIN_CHARACTERS = 6
 # An outcome and its evaluation have the same id; backward, the id means the evaluation.
@@ -22,7 +22,7 @@ _FORWARD_KINDS: tuple[RecordKind, ...] = (
 )
 
 
-def resolve(snapshot: Topics, root: Path, text: str, *, forward: bool = False) -> Ref:
+def resolve(snapshot: Snapshot, root: Path, text: str, *, forward: bool = False) -> Ref:
     """Return the record with this name, path or id, or whose id begins with `text`.
 
     A link stands for its target.
@@ -32,7 +32,7 @@ def resolve(snapshot: Topics, root: Path, text: str, *, forward: bool = False) -
     return link.target if link else ref
 
 
-def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> Ref:
+def _find_record(snapshot: Snapshot, root: Path, text: str, *, forward: bool) -> Ref:
     if (ref := _find_by_path(snapshot, root, text)) is not None:
         return ref
     prefix = text.replace("_", "-").strip("/")
@@ -63,7 +63,7 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
     )
 
 
-def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
+def node(snapshot: Snapshot, ref: Ref) -> dict[str, Any]:
     """Return `{kind, id, path}` for a record; `path` is null if the record was removed.
 
     The `path` of the origin of an installed skill is its URL.
@@ -76,18 +76,18 @@ def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
     return {"kind": ref.kind, "id": ref.id, "path": path}
 
 
-def sources(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
+def sources(snapshot: Snapshot, ref: Ref) -> list[dict[str, Any]]:
     """Return the records that led to a record, as a tree of `{link, ref, sources}`."""
     return _tree(snapshot, ref, "sources", _find_sources)
 
 
-def targets(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
+def targets(snapshot: Snapshot, ref: Ref) -> list[dict[str, Any]]:
     """Return the records that a record led to, as a tree of `{link, ref, targets}`."""
     return _tree(snapshot, ref, "targets", _find_targets)
 
 
 def _tree(
-    snapshot: Topics, ref: Ref, key: str, steps: _Steps, *, ancestors: tuple[Ref, ...] = ()
+    snapshot: Snapshot, ref: Ref, key: str, steps: _Steps, *, ancestors: tuple[Ref, ...] = ()
 ) -> list[dict[str, Any]]:
     trail = (*ancestors, ref)
     tree: list[dict[str, Any]] = []
@@ -97,7 +97,7 @@ def _tree(
     return tree
 
 
-def _find_sources(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
+def _find_sources(snapshot: Snapshot, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "evaluation":
         evaluation = snapshot.evaluations.get(ref.id)
         if evaluation is not None:
@@ -113,7 +113,7 @@ def _find_sources(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]
             yield link.id, link.source
 
 
-def _find_targets(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
+def _find_targets(snapshot: Snapshot, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "outcome" and ref.id in snapshot.evaluations:
         yield None, Ref("evaluation", ref.id)
     if ref.kind == "outcome":
@@ -122,7 +122,7 @@ def _find_targets(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]
         yield link.id, link.target
 
 
-def _find_by_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
+def _find_by_path(snapshot: Snapshot, root: Path, text: str) -> Ref | None:
     if "\0" in text:  # a path cannot have this
         return None
     relative_path = os.path.relpath(os.path.realpath(text), root.resolve())

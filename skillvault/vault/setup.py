@@ -103,13 +103,13 @@ def check_domains(domains: Sequence[str]) -> None:
 
 def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
     """Make the first commit of a vault, or report domains that vault.yaml lacks."""
-    report, head = SetupReport(), store.head()
-    if layout.VAULT_FILE not in head.files:
+    report, snapshot = SetupReport(), store.snapshot()
+    if layout.VAULT_FILE not in snapshot.files:
         change = _first_change(store.root, branch, domains)
         policy = replace(Policy(), branch=branch)
-        store.apply([store.stage(change)], head.commit, now=now, policy=policy, first=True)
+        store.apply([store.stage(change)], snapshot.commit, now=now, policy=policy, first=True)
         report.did.append(f"the first commit ({change.subject})")
-    elif new_domains := [name for name in domains if name not in head.policy.domains]:
+    elif new_domains := [name for name in domains if name not in snapshot.policy.domains]:
         report.left.append(f"add {', '.join(new_domains)} to `domains` in vault.yaml and commit")
     return report
 

@@ -170,7 +170,7 @@ def test_a_failure_is_recorded_in_a_sentence(vault: Vault) -> None:
     command = ("record", "--failed", WHAT, "--because", WHY, "--worked", "Reproduce it first.")
     code, _, err = call(*command, "--domain", "coding", cwd=vault.root)
     assert (code, "1 recorded" in err) == (0, True)
-    (outcome,) = vault.store.head().outcomes.values()
+    (outcome,) = vault.store.snapshot().outcomes.values()
     assert (outcome.result.status, outcome.observer) == ("failure", "person")
     vault.run()
     (guide,) = [skill for skill in vault.shelf.skills() if skill.kind == "guide"]

@@ -64,7 +64,7 @@ def test_each_way_to_close_says_who_saw_it(claimed: Vault, tmp_path: Path) -> No
         assert ending(claimed, args[-1] if args[0] == "import" else args[1]) == end
     said, _ = call(claimed, "stats", "--decision", "d-0")
     assert "seen by tests\n  a surprise: the agent claimed success: Fixed.\n" in said
-    outcome = claimed.store.head().outcomes[claimed.stats(decision="d-0")["outcomes"][-1]]
+    outcome = claimed.store.snapshot().outcomes[claimed.stats(decision="d-0")["outcomes"][-1]]
     assert "assert 504 == 200" in outcome.result.evidence
     assert "tool" not in outcome.context  # known after the end: no condition of the decision
     assert outcome.decision.action == "fix-flaky-test"
@@ -81,7 +81,7 @@ def test_a_command_is_run_and_its_output_and_exit_code_are_passed_on(claimed: Va
     assert result.stderr.startswith("AssertionError: 3 != 4\n")
     assert "d-7 closed: failure, by exit-code\n" in result.stderr
     assert ending(claimed, "d-7") == ("failure", "exit-code", True)
-    outcome = claimed.store.head().outcomes[claimed.stats(decision="d-7")["outcomes"][-1]]
+    outcome = claimed.store.snapshot().outcomes[claimed.stats(decision="d-7")["outcomes"][-1]]
     assert "AssertionError: 3 != 4" in outcome.result.evidence
     assert outcome.result.extra == {"exit_code": 3}
 

@@ -36,7 +36,7 @@ def test_a_terminal_gets_colors_unless_no_color_is_set(
     learned: Vault, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...]
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
-    names = [next(iter(learned.store.head().skills))] if args[-1] == "diff" else []
+    names = [next(iter(learned.store.snapshot().skills))] if args[-1] == "diff" else []
     command = ["--vault", str(learned.root), *args, *names]
     colorful = CliRunner().invoke(cli, command, color=True).output
     plain = CliRunner().invoke(cli, command).output

@@ -68,7 +68,7 @@ def test_what_comes_of_a_transcript_waits_for_a_person(vault: Vault, path: Path)
     assert f"`skillvault skill approve {skill.name}` serves it" in result.stderr
     assert "not understood: " in result.stderr
     assert "hologram" in result.stderr
-    kept = vault.store.head().sessions
+    kept = vault.store.snapshot().sessions
     assert [session.transcript for session in kept.values()] == [skill_client(path)]
 
 
@@ -79,7 +79,7 @@ def skill_client(path: Path) -> str:
 
 def test_nothing_else_of_a_transcript_is_kept(vault: Vault) -> None:
     distill(vault, CLAUDE)
-    (session,) = vault.store.head().sessions.values()
+    (session,) = vault.store.snapshot().sessions.values()
     assert "gateway is too slow" not in str(session)
     assert "make the checkout test pass" not in str(session)
 

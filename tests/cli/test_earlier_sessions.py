@@ -34,7 +34,7 @@ def setup(vault: Vault, project: Path, *words: str) -> Result:
 
 def repositories(vault: Vault) -> list[object]:
     """The repository of each outcome."""
-    outcomes = Vault(vault.root).store.head().outcomes.values()
+    outcomes = Vault(vault.root).store.snapshot().outcomes.values()
     return [outcome.context.get("repository") for outcome in outcomes]
 
 
@@ -89,7 +89,7 @@ def test_the_sessions_of_both_clients_are_counted(vault: Vault, shop: Path, shar
 @pytest.mark.parametrize("cwd", ["/x\0y", "/" + "x" * 300, "relative", "C:\\shop", "/"])
 def test_a_session_of_no_project_is_left_out(vault: Vault, cwd: str) -> None:
     write_session(Path.home() / ".claude/projects/p", 1, Path(cwd), ("add a filter", "Done."))
-    outcomes, home = vault.store.head().outcomes, Path.home()
+    outcomes, home = vault.store.snapshot().outcomes, Path.home()
     assert find_new_sessions(outcomes, lambda _: "coding", home) == []
     assert len(find_new_sessions(outcomes, lambda _: "coding")) <= 1
     assert find_new_sessions(outcomes, lambda _: "") == []
@@ -98,7 +98,7 @@ def test_a_session_of_no_project_is_left_out(vault: Vault, cwd: str) -> None:
 def test_without_a_domain_each_project_has_that_of_its_hooks(vault: Vault, shop: Path) -> None:
     words = ["--vault", str(vault.root), "setup", "claude-code", "--user", "--import"]
     assert CliRunner().invoke(cli, words).exit_code == 0
-    assert {"pickup", "shop"} <= set(Vault(vault.root).store.head().domains)
+    assert {"pickup", "shop"} <= set(Vault(vault.root).store.snapshot().domains)
 
 
 def test_a_new_vault_offers_the_sessions_of_all_projects(tmp_path: Path, shop: Path) -> None:

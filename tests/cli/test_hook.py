@@ -58,7 +58,7 @@ def test_it_prints_what_the_agent_is_to_read(learned: Vault) -> None:
     assert (done.returncode, log_of(learned)) == (0, "")
     call(learned.root, "SessionEnd")
     learned.run()
-    (receipt,) = learned.store.head().recommendations.by_decision("p-1")
+    (receipt,) = learned.store.snapshot().recommendations.by_decision("p-1")
     assert receipt.shown
 
 
@@ -168,8 +168,8 @@ def test_the_end_of_a_session_lets_a_run_of_its_own_do_the_rest(learned: Vault) 
 
 
 def _evaluated(vault: Vault) -> bool:
-    outcomes = vault.store.head().outcomes.by_decision("p-1")
-    return bool(outcomes) and outcomes[0].id in vault.store.head().evaluations
+    outcomes = vault.store.snapshot().outcomes.by_decision("p-1")
+    return bool(outcomes) and outcomes[0].id in vault.store.snapshot().evaluations
 
 
 def test_what_it_leaves_is_its_owner_s_alone(learned: Vault) -> None:

@@ -159,7 +159,7 @@ def _names(vault: Vault) -> Iterator[tuple[str, str]]:
     """Yield (the parameter that takes it, name) for everything in the vault."""
     for shelf in ("skills", "proposed", "archive"):
         yield from (("name", entry_.name) for entry_ in vault.skills(shelf))
-    head = vault.store.head()
+    head = vault.store.snapshot()
     yield from (("ref", name) for name in (*head.outcomes, *head.facts, *head.sessions))
     yield from (("skill", entry_.name) for entry_ in vault.skills())
     yield from (("outcome", name) for name in list(head.outcomes)[:1])

@@ -42,16 +42,16 @@ def test_the_command_that_a_failure_asks_for_adds_its_lesson(
     failed = FAILED | ({"observed_by": observer} if observer else {})
     changes = {"decision__id": named} if named else {}
     (command,) = asked(record(vault, result=failed, **changes))
-    (name,) = vault.store.head().outcomes
+    (name,) = vault.store.snapshot().outcomes
     words = [word.replace("TEXT", "Freeze the clock.") for word in shlex.split(command)]
     result = invoke(vault, *words[1:], "--evidence", "assert 504 == 200")
     assert not asked(result)
-    shown = vault.store.head().outcomes[name]
+    shown = vault.store.snapshot().outcomes[name]
     assert shown.lesson is not None
     assert shown.lesson.do == "Freeze the clock."
     assert not shown.is_lesson_supposed
     assert shown.result.status == "failure"
-    assert not vault.store.head().outcomes.overruled_ids([name])
+    assert not vault.store.snapshot().outcomes.overruled_ids([name])
     vault.run(now=NOW)
     invoke(vault, "check")
     taught = [path for path in Path(vault.root).rglob("*.md") if "Freeze" in path.read_text()]

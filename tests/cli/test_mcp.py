@@ -176,7 +176,7 @@ def test_a_refusal_says_its_code_and_the_next_step(
 def test_a_skill_that_nobody_approved_is_named_and_not_served(
     learned: Vault, person: Person
 ) -> None:
-    (live,), (waiting,) = learned.skills(), learned.store.head().skills.proposed
+    (live,), (waiting,) = learned.skills(), learned.store.snapshot().skills.proposed
     (person.root / "archive").mkdir()
     for number, folder in enumerate(("skills", "archive")):
         text = "---\nname: a\ndescription: d\nmetadata: {status: retired}\n---\nZebra.\n"
@@ -218,7 +218,7 @@ def test_eight_calls_at_once_are_all_answered(learned: Vault) -> None:
 
     results = [value_of(result) for result in ask(learned, talk)]
     assert len({ids for result in results[:4] for ids in result["recorded"]}) == 4
-    assert len(learned.store.head().outcomes) == 6
+    assert len(learned.store.snapshot().outcomes) == 6
 
 
 def test_an_agent_judges_by_the_tools(vault: Vault, person: Person) -> None:
@@ -239,7 +239,7 @@ def test_an_agent_judges_by_the_tools(vault: Vault, person: Person) -> None:
 
 
 def test_a_person_may_let_review_be_done(learned: Vault) -> None:
-    (name,) = learned.store.head().skills.proposed
+    (name,) = learned.store.snapshot().skills.proposed
 
     async def talk(client: Client) -> list[dict[str, Any]]:
         calls = [("approve", {"name": name}), ("reject", {"name": name})]
@@ -248,7 +248,7 @@ def test_a_person_may_let_review_be_done(learned: Vault) -> None:
     approved, rejected = ask_program(learned, talk, "--allow-review")
     assert name in approved["commits"][0]
     assert name in rejected["commits"][0]
-    assert name in learned.store.head().skills.archived
+    assert name in learned.store.snapshot().skills.archived
 
 
 # ── what is no message, no call, no name ─────────────────────────────────────────────
@@ -408,7 +408,7 @@ def test_live_skills_are_listed_with_the_digest_of_every_file_and_none_other(
         same = await _call(client, "skills/get", {"uri": entry["uri"]})
         texts = [await _text_at(client, file["uri"]) for file in entry["resources"]]
         resources = (await client.list_resources()).resources
-        (waiting,) = learned.store.head().skills.proposed
+        (waiting,) = learned.store.snapshot().skills.proposed
         with pytest.raises(MCPError) as refused:
             await _call(client, "skills/get", {"uri": f"skill://{waiting}/SKILL.md"})
         return extensions, listed, same, texts, resources, refused.value.code

@@ -115,7 +115,7 @@ def test_a_file_whose_origin_nobody_knows_comes_back_untrusted(vault: Vault) -> 
     (vault.root / "quarantine/stray.json").write_bytes(as_file(raw()))
     call(vault, "retry", "stray.json")
     vault.run(["record"], now=NOW)
-    assert [o.trust for o in vault.store.head().outcomes.values()] == ["untrusted"]
+    assert [o.trust for o in vault.store.snapshot().outcomes.values()] == ["untrusted"]
 
 
 def test_a_file_that_comes_back_replaces_none_that_arrived_meanwhile(vault: Vault) -> None:

@@ -105,7 +105,7 @@ def test_a_seed_is_shown_and_says_where_it_comes_from(vault: Vault) -> None:
 def test_a_seed_is_hidden_and_comes_back_by_a_commit_each(vault: Vault, person: Person) -> None:
     before = (vault.root / "vault.yaml").read_text(encoding="utf-8")
     ran(vault, "skill", "retire", SEED)
-    assert vault.store.head().policy.shelf.hidden == (SEED,)
+    assert vault.store.snapshot().policy.shelf.hidden == (SEED,)
     assert vault.shelf.get(SEED) is None
     assert person.git("log", "-1", "--format=%s") == f"retire: {SEED}"
     assert "Skillvault-Target: skill:reading-a-lift" in person.git("log", "-1", "--format=%B")
@@ -126,7 +126,7 @@ def test_several_skills_are_decided_by_a_commit_each(vault: Vault, person: Perso
     names = [skill.name for skill in vault.shelf.skills()][:2]
     lines = ran(vault, "skill", "retire", *names).splitlines()
     assert [line.partition(" ")[2] for line in lines] == [f"retire: {name}" for name in names]
-    assert vault.store.head().policy.shelf.hidden == tuple(names)
+    assert vault.store.snapshot().policy.shelf.hidden == tuple(names)
     restored = json.loads(ran(vault, "skill", "restore", *names, "--json"))
     assert [change["step"] for change in restored["changes"]] == ["restore", "restore"]
 
@@ -145,7 +145,7 @@ def test_a_hidden_seed_wins_nothing_and_is_said_to_be_hidden(vault: Vault) -> No
 
 def test_a_seed_is_pinned_in_the_policy(vault: Vault) -> None:
     ran(vault, "skill", "pin", SEED)
-    assert vault.store.head().policy.shelf.pinned == (SEED,)
+    assert vault.store.snapshot().policy.shelf.pinned == (SEED,)
     (one,) = vault.recommend("coding", pins=[SEED], k=1).recommended
     assert one.status == "pinned"
     with pytest.raises(UsageError, match="is pinned already"):
@@ -155,12 +155,12 @@ def test_a_seed_is_pinned_in_the_policy(vault: Vault) -> None:
 def test_a_pinned_seed_is_let_go_by_restore_and_by_retire(vault: Vault, person: Person) -> None:
     ran(vault, "skill", "pin", SEED)
     ran(vault, "skill", "restore", SEED)
-    assert vault.store.head().policy.shelf.pinned == ()
+    assert vault.store.snapshot().policy.shelf.pinned == ()
     with pytest.raises(UsageError, match="is neither hidden nor pinned"):
         ran(vault, "skill", "restore", SEED)
     ran(vault, "skill", "pin", SEED)
     ran(vault, "skill", "retire", SEED)
-    rules = vault.store.head().policy.shelf
+    rules = vault.store.snapshot().policy.shelf
     assert (rules.hidden, rules.pinned) == ((SEED,), ())
     said = (
         "Sets shelf.hidden in vault.yaml to [reading-a-lift] and shelf.pinned in vault.yaml to []."
@@ -172,7 +172,7 @@ def test_a_pinned_seed_is_let_go_by_restore_and_by_retire(vault: Vault, person: 
 def test_a_skill_of_the_vault_comes_before_one_of_another_layer(overridden: Vault) -> None:
     assert "Mine." in ran(overridden, "skill", "show", SEED)
     ran(overridden, "skill", "retire", SEED)
-    assert overridden.store.head().policy.shelf.hidden == ()
+    assert overridden.store.snapshot().policy.shelf.hidden == ()
     seed = overridden.shelf.get(SEED)
     assert seed is not None
     assert seed.origin == "seed"

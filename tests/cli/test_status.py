@@ -43,7 +43,7 @@ def test_a_skill_that_waits_is_told(vault: Vault, person: Person) -> None:
 def test_the_latest_lesson_is_told(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw(0)))], now=NOW)
     vault.run(now=NOW)
-    (name,) = vault.store.head().skills
+    (name,) = vault.store.snapshot().skills
     vault.curate.retire(name, now=NOW)
     assert show(vault, "status")[1] == f"learned last: {NOW:%Y-%m-%d}, generate: {name}"
 
@@ -51,7 +51,7 @@ def test_the_latest_lesson_is_told(vault: Vault) -> None:
 def test_the_latest_use_is_told_with_how_the_uses_ended(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw(0)))], now=NOW)
     vault.run(now=NOW)
-    (name,) = vault.store.head().skills
+    (name,) = vault.store.snapshot().skills
     vault.record([("b.json", as_file(raw(1, applied=[name])))], now=NOW)
     day = f"{raw(1)['occurred_at']:.10}"
     assert show(vault, "status")[2] == f"last used: {day}, {name}; 0 of 1 uses ended well"
@@ -66,7 +66,7 @@ def test_a_run_in_an_empty_vault_says_so_in_one_line(vault: Vault) -> None:
 def test_only_a_verbose_run_repeats_what_a_person_removed(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw(0)))], now=NOW)
     vault.run(now=NOW)
-    (name,) = vault.store.head().skills
+    (name,) = vault.store.snapshot().skills
     vault.curate.retire(name, now=NOW)
     assert show(vault, "run") == ["nothing due; `skillvault run -v` says why"]
     assert len(show(vault, "run", "-v")) > 1

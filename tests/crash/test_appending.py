@@ -73,7 +73,7 @@ def appending(vault: Vault, rules: list[str]) -> Iterator[None]:
 def check(vault: Vault, code: Path, rules: list[str]) -> None:
     """Every rule is a pattern once it is captured, and stands in one place only."""
     vault.run(["capture"], now=NOW, code=[code])
-    tiers = read_tiers(vault.store, vault.store.head())
+    tiers = read_tiers(vault.store, vault.store.snapshot())
     written = (vault.root / "LEARNINGS.md").read_text()
     found = Counter(pattern.pattern for pattern in tiers.expertise.patterns)
     found += Counter(line for line in written.split("\n") if line.startswith("Agent "))

@@ -45,14 +45,14 @@ def play(root: Path) -> None:
     source = parse_source(str(author_of(root)))
     vault.curate.installer.install(source, now=NOW)
     vault.curate.installer.update(now=NOW)
-    if vault.store.head().skills.proposed.get_many(["review-next"]):
+    if vault.store.snapshot().skills.proposed.get_many(["review-next"]):
         vault.curate.approve("review-next", now=NOW)
 
 
 def versions(root: Path) -> list[dict[str, bytes]]:
     """The files of each skill of the vault, by folder, as they are committed."""
     store = Vault.open(root).store
-    head = store.head()
+    head = store.snapshot()
     places = {path.rpartition("/SKILL.md")[0] for path in head.files if path.endswith("/SKILL.md")}
     return [folder_files(store.git, head, place) for place in sorted(places)]
 

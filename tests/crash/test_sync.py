@@ -52,7 +52,7 @@ def test_a_kill_in_a_sync_loses_nothing(team: Team, point: str) -> None:
     team.sync()
     assert ada.tree() == ben.tree()
     for clone in team.clones:
-        assert len(clone.vault.store.head().outcomes) == 6
+        assert len(clone.vault.store.snapshot().outcomes) == 6
         assert clone.vault.check().problems == []
         assert clone.person.status() == ""
         assert clone.text("LEARNINGS.md").count("quote every path.") == 2

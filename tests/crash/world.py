@@ -117,7 +117,7 @@ class World:
         assert self.hand() == before
         assert self.person.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
         vault = Vault.open(self.root)
-        head = vault.store.head()
+        head = vault.store.snapshot()
         events = sorted(one.event_id or "" for one in head.outcomes.values())
         assert events == sorted([*LATE, *(f"event-{n}" for n in range(RECORDED + DROPPED))])
         assert sorted(head.evaluations) == sorted(head.outcomes)

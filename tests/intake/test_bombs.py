@@ -122,7 +122,7 @@ def test_all_bombs_at_once_leave_the_vault_clean(vault: Vault, person: Person) -
     refused = {name: code for name, (_, code) in BOMBS.items() if code != "taken"}
     assert {one.file: one.code for one in report.quarantined} == refused
     assert vault.inbox.quarantine.file_names() == sorted(refused)
-    assert len(vault.store.head().outcomes) == len(BOMBS) - len(refused)
+    assert len(vault.store.snapshot().outcomes) == len(BOMBS) - len(refused)
     assert (vault.inbox.names(), report.waiting, report.known) == ([], [], [])
     assert vault.check().problems == []
     assert person.status() == ""
@@ -225,7 +225,7 @@ def test_a_good_file_is_taken_and_a_bad_one_refused_whatever_its_name(
     for at, name in enumerate(NAMES):
         place(vault, name).write_bytes(as_file(raw(decision__target=f"t-{at}")))
     report = vault.run(["record"], now=NOW)
-    assert (len(vault.store.head().outcomes), report.quarantined) == (len(NAMES), [])
+    assert (len(vault.store.snapshot().outcomes), report.quarantined) == (len(NAMES), [])
     for name in NAMES:
         place(vault, name).write_bytes(b"")
     report = vault.run(["record"], now=NOW)
@@ -255,7 +255,7 @@ def test_what_is_no_file_is_left_where_it_is_and_holds_nothing_up(
     (vault.root / "inbox/good.json").write_bytes(as_file(raw()))
     report = vault.run(["record"], now=NOW)
     assert {one.path for one in report.waiting} == {f"inbox/{path.name}" for path in found}
-    assert (report.quarantined, len(vault.store.head().outcomes)) == ([], 1)
+    assert (report.quarantined, len(vault.store.snapshot().outcomes)) == ([], 1)
     assert all(path.exists() for path in found)
     assert person.status() == ""
 
@@ -270,7 +270,7 @@ def test_a_link_to_anything_is_moved_away_and_never_followed(vault: Vault) -> No
     report = vault.run(["record"], now=NOW)
     assert {one.code for one in report.quarantined} == {"not-a-file"}
     assert len(vault.inbox.quarantine.file_names()) == 7
-    assert (vault.inbox.names(), list(vault.store.head().outcomes)) == ([], [])
+    assert (vault.inbox.names(), list(vault.store.snapshot().outcomes)) == ([], [])
 
 
 def test_a_link_to_itself_is_moved_away_and_the_rest_is_taken(vault: Vault) -> None:
@@ -278,7 +278,7 @@ def test_a_link_to_itself_is_moved_away_and_the_rest_is_taken(vault: Vault) -> N
     (vault.root / "inbox/b.json").symlink_to("b.json")
     report = vault.run(["record"], now=NOW)
     assert [one.code for one in report.quarantined] == ["not-a-file"]
-    assert len(vault.store.head().outcomes) == 1
+    assert len(vault.store.snapshot().outcomes) == 1
 
 
 def test_a_link_to_a_folder_is_refused_and_not_told_of_as_a_folder_too(vault: Vault) -> None:

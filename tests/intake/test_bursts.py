@@ -83,7 +83,7 @@ def taken(vault: Vault, count: int) -> None:
 
 def numbers(vault: Vault) -> list[int]:
     """The numbers of the outcomes that are recorded, sorted."""
-    found = (o.decision.target or "" for o in vault.store.head().outcomes.values())
+    found = (o.decision.target or "" for o in vault.store.snapshot().outcomes.values())
     return sorted(int(target.removeprefix("burst-")) for target in found)
 
 
@@ -162,4 +162,4 @@ def test_a_file_whose_end_comes_between_reading_and_refusing_it_is_taken_in_the_
 
     vault.run(["record"], now=NOW, track=finish)
     vault.run(["record"], now=NOW)
-    assert len(vault.store.head().outcomes) == 1
+    assert len(vault.store.snapshot().outcomes) == 1

@@ -61,7 +61,7 @@ class World:
         quotes = [(f"rule-{n}.json", as_file(corrected(n, rule))) for n, rule in rules]
         vault.record(quotes, now=NOW)
         vault.run(now=NOW, patience=10)
-        self.outcomes = iter(o.id for o in list(vault.store.head().outcomes.values()))
+        self.outcomes = iter(o.id for o in list(vault.store.snapshot().outcomes.values()))
         self.live = iter(sorted(entry.name for entry in vault.skills()))
         self.proposed = iter(sorted(entry.name for entry in vault.skills("proposed")))
         self.stated = iter([correction.id for correction in vault.memory.waiting()])

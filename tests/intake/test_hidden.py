@@ -106,7 +106,7 @@ def _commands(vault: Vault, domain: str = "coding") -> Iterator[tuple[str, ...]]
         yield ("skill", "approve", waiting.name, "--dry-run")
     for fact in vault.memory.facts():
         yield from (("fact", "show", fact.id), ("why", fact.id), ("impact", fact.id))
-    outcomes = list(vault.store.head().outcomes)
+    outcomes = list(vault.store.snapshot().outcomes)
     for outcome in outcomes[:3]:
         yield ("why-not", outcome)
         yield ("impact", outcome)
@@ -126,7 +126,7 @@ def test_nothing_that_hides_in_an_outcome_is_written_or_shown(vault: Vault) -> N
         (vault.root / f"inbox/{door}r{day}.json").write_bytes(as_file(receipt))
     report = vault.run(now=NOW)
     assert not report.quarantined
-    assert len(vault.store.head().outcomes) == len(several)
+    assert len(vault.store.snapshot().outcomes) == len(several)
     texts = list(_history(vault))
     assert len(texts) > 3 * len(several)
     assert [names for text in texts if (names := hides(text))] == []
@@ -137,7 +137,7 @@ def test_nothing_that_hides_in_an_outcome_is_written_or_shown(vault: Vault) -> N
 
 
 def _outcomes(vault: Vault) -> list[Any]:
-    return list(vault.store.head().outcomes.values())
+    return list(vault.store.snapshot().outcomes.values())
 
 
 def _skill(name: str, sequence: str) -> str:

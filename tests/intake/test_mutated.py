@@ -251,7 +251,7 @@ def test_each_mutant_is_a_record_or_lies_in_quarantine_and_none_is_lost(
 ) -> None:
     given = mutants()[batch :: COUNT // BATCH]
     report = fed(vault, given)
-    found = len(vault.store.head().outcomes)
+    found = len(vault.store.snapshot().outcomes)
     assert found + len(report.quarantined) + len(report.known) == len(given) == BATCH
     assert found >= 20
     told = reasons(vault)

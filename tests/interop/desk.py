@@ -91,7 +91,7 @@ class Desk:
         while self.vault.inbox.names() and time.monotonic() < until:
             time.sleep(0.2)
         self.vault.run()
-        found = self.vault.store.head().outcomes.values()
+        found = self.vault.store.snapshot().outcomes.values()
         return [one for one in found if one.source.agent == self.client]
 
     def files(self) -> dict[str, bytes | None]:

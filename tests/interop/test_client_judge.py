@@ -111,7 +111,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 def skills(vault: Vault) -> list[Skill]:
     """The skills that are served now."""
-    return list(Vault(vault.root).store.head().skills.values())
+    return list(Vault(vault.root).store.snapshot().skills.values())
 
 
 def work(desk: ClaudeDesk | CodexDesk, model: ScriptedModel, prompt: str = TASK) -> str:
@@ -302,7 +302,7 @@ def test_no_kill_loses_a_question_or_repeats_a_stored_answer(
             most = 1 if victims == "asker" else 2
             assert max((model.asked - before).values()) <= most, (moment, victims)
             assert vault.queue.open_questions() == []
-    answers = vault.store.head().answers.values()
+    answers = vault.store.snapshot().answers.values()
     assert len(answers) == len(model.asked)
     assert read_home(desk.program.home) == home
     assert not (vault.root / ".git/skillvault/client").exists()

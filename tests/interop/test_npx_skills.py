@@ -22,7 +22,7 @@ def waiting(vault: Vault, person: Person) -> Vault:
     vault.run(now=NOW)
     for skill in vault.skills():
         vault.curate.retire(skill.name, now=NOW)
-    head = vault.store.head().skills
+    head = vault.store.snapshot().skills
     assert (len(head.proposed), len(head.archived), vault.skills()) == (1, 1, [])
     return vault
 
@@ -68,7 +68,7 @@ def test_beside_one_that_is_served_they_are_not_installed_either(
 
 
 def test_what_is_approved_is_installed(waiting: Vault, client: Program) -> None:
-    (name,) = waiting.store.head().skills.proposed
+    (name,) = waiting.store.snapshot().skills.proposed
     waiting.curate.approve(name, now=NOW)
     _skills(client, "add", str(waiting.root), "--all")
     assert _installed(client) == [name]

@@ -42,7 +42,7 @@ def server_of(desk: ClaudeDesk) -> int:
 def decisions_of(desk: ClaudeDesk) -> list[str]:
     """The decision of each outcome; each has one receipt."""
     decisions = [outcome.decision.id or "" for outcome in desk.outcomes()]
-    receipts = desk.vault.store.head().recommendations
+    receipts = desk.vault.store.snapshot().recommendations
     assert all(len(receipts.by_decision(decision)) == 1 for decision in decisions)
     return decisions
 

@@ -71,8 +71,8 @@ class VaultAsker:
         self._vault.record([("o.json", as_file(one))], now=NOW)
         assert self._vault.run(["evaluate"], now=NOW).waiting == []
         self._answer(self._vault)
-        (evaluation,) = self._vault.store.head().evaluations.values()
-        if not any(a.kind == "verdict" for a in self._vault.store.head().answers.values()):
+        (evaluation,) = self._vault.store.snapshot().evaluations.values()
+        if not any(a.kind == "verdict" for a in self._vault.store.snapshot().answers.values()):
             raise NoAnswerError("no answer was kept")
         return Verdict(
             was_good_decision=evaluation.was_good_decision,
@@ -196,7 +196,7 @@ class ByAgent:
 
     def kinds(self, vault: Vault) -> set[str]:
         """Return the kinds of the questions that were asked."""
-        kinds = {answer.kind for answer in vault.store.head().answers.values()}
+        kinds = {answer.kind for answer in vault.store.snapshot().answers.values()}
         names = {"verdict": "verdict", "insight": "insight", "contrast": "insight"}
         return {names.get(kind, "text") for kind in kinds}
 

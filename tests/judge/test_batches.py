@@ -33,7 +33,7 @@ def test_a_batch_for_each_question_until_all_is_learned(claudes: Vault, api: Ser
         api.ended = True
     assert asked(api)[:3] == [["verdict"] * 3, ["insight"] * 3, ["text"] * 4]
     assert api.requests == []
-    found = claudes.store.head().evaluations.values()
+    found = claudes.store.snapshot().evaluations.values()
     assert [one.judge.cost_usd for one in found] == [pytest.approx(2 * ONE)] * 3
     assert {skill.kind for skill in claudes.skills()} == {"guide", "warning"}
     assert claudes.run(now=NOW, batch=True).waiting == []

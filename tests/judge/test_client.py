@@ -54,7 +54,7 @@ def calls_of(vault: Vault, clock: Clock | None = None) -> ClientCalls:
 
 def judges(vault: Vault) -> set[str]:
     """Return the names of the judges that gave the verdicts."""
-    return {one.judge.name for one in vault.store.head().evaluations.values()}
+    return {one.judge.name for one in vault.store.snapshot().evaluations.values()}
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
@@ -65,11 +65,11 @@ def test_its_answers_replace_the_offline_words(asked: Vault, client: str) -> Non
     assert judges(asked) == {"offline"}
     report = calls_of(asked).ask_waiting()
     assert (report.stopped, report.refused) == ("", [])
-    assert report.answers == report.questions == len(asked.store.head().answers)
+    assert report.answers == report.questions == len(asked.store.snapshot().answers)
     assert judges(asked) == {"client"}
-    insights = {one.key_insight for one in asked.store.head().evaluations.values()}
+    insights = {one.key_insight for one in asked.store.snapshot().evaluations.values()}
     assert insights == {INSIGHT["key_insight"]}
-    assert any("Claude on" in skill.body for skill in asked.store.head().skills.values())
+    assert any("Claude on" in skill.body for skill in asked.store.snapshot().skills.values())
     assert calls_of(asked).ask_waiting().calls == 0
     assert asked.check().problems == []
 
@@ -97,7 +97,7 @@ def test_what_a_dry_run_prints_is_what_is_sent(asked: Vault, api: Server) -> Non
 def test_little_waits_and_much_is_asked(asked: Vault) -> None:
     record(asked, 1)
     appoint(asked, provider="client", client="codex")
-    latest = max(one.occurred_at for one in asked.store.head().outcomes.values())
+    latest = max(one.occurred_at for one in asked.store.snapshot().outcomes.values())
     soon, later = latest + timedelta(hours=1), latest + timedelta(days=1)
     calls = [
         ClientCalls(asked.store, asked.queue, at.timestamp).ask_waiting(when_due=True).calls
@@ -150,7 +150,7 @@ def test_a_verdict_is_asked_with_how_the_latest_ones_turned_out(asked: Vault) ->
     ]
     # The scripted verdicts expect failures, as which both trades ended.
     assert '"your_latest_verdicts_here": 2, "right": 2, "most_wrong": []' in call.stdin
-    latest = asked.store.head().evaluations.latest_tested("client", "perps", 1)
+    latest = asked.store.snapshot().evaluations.latest_tested("client", "perps", 1)
     assert [one.id for one in latest] == [max(one.id for one in judged(asked))]
     said = CliRunner().invoke(cli, ["--vault", str(asked.root), "stats"]).stderr
     assert "verdicts in perps: 2 of the last 2 right\n" in said
@@ -158,7 +158,7 @@ def test_a_verdict_is_asked_with_how_the_latest_ones_turned_out(asked: Vault) ->
 
 def judged(vault: Vault) -> list[Evaluation]:
     """The evaluations by the client."""
-    evaluations = vault.store.head().evaluations.values()
+    evaluations = vault.store.snapshot().evaluations.values()
     return [one for one in evaluations if one.judge.name == "client"]
 
 

@@ -91,7 +91,7 @@ def asked(
 
 def wrong_answers(vault: Vault) -> list[str]:
     """The outcomes whose evaluation holds what was not answered about them."""
-    head = vault.store.head()
+    head = vault.store.snapshot()
     outcomes = head.outcomes
     return [
         one.id

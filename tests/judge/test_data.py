@@ -65,7 +65,7 @@ def learned(vault: Vault, given: list[Body]) -> list[float]:
     appoint(vault, usd_per_day=1000)
     vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(given)], now=LATER)
     vault.run(["evaluate", "promote"], now=LATER)
-    return [one.quality_score for one in vault.store.head().evaluations.values()]
+    return [one.quality_score for one in vault.store.snapshot().evaluations.values()]
 
 
 def test_outcomes_that_instruct_the_judge_move_nothing(tmp_path: Path, api: Server) -> None:

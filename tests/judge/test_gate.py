@@ -61,7 +61,7 @@ def test_offline_a_bad_one_may_not_and_is_recorded_as_held_back(vault: Vault) ->
     assert done.exit_code == 10
     assert "below 0.4" in json.loads(done.stdout)["reason"]
     vault.run(now=NOW)
-    (outcome,) = vault.store.head().outcomes.values()
+    (outcome,) = vault.store.snapshot().outcomes.values()
     assert outcome.result.status == "neutral"
     assert outcome.result.summary.startswith("held back by the judge: quality ")
     assert outcome.source.agent == "skillvault judge"

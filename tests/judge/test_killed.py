@@ -49,7 +49,7 @@ def test_no_reply_is_lost_or_given_twice_wherever_it_is_killed(
     assert provider.answered_twice(vault) == 0
     found = vault.status()
     assert found.outcomes == found.evaluations == outcomes
-    evaluations = vault.store.head().evaluations.values()
+    evaluations = vault.store.snapshot().evaluations.values()
     assert {one.judge.name for one in evaluations} == {provider.name}
     assert {one.key_insight for one in evaluations} == {INSIGHT["key_insight"]}
     assert {one.judge.tokens for one in evaluations} == {provider.tokens}

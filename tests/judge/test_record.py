@@ -50,7 +50,7 @@ def even(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 
 def test_agents_are_not_told_how_often_the_judge_was_right(even: Vault) -> None:
-    skills = even.store.head().skills.values()
+    skills = even.store.snapshot().skills.values()
     assert {skill.kind for skill in skills} == {"guide", "warning"}
     answer = even.recommend("perps", "open a long", now=NOW)
     texts = [*(path.read_text() for path in (even.root / "skills").rglob("*.md"))]
@@ -105,7 +105,7 @@ def test_with_too_few_results_it_advises(tmp_path: Path) -> None:
 
 
 def test_only_trusted_results_and_its_own_verdicts_count(even: Vault) -> None:
-    head = even.store.head()
+    head = even.store.snapshot()
     info = even.judge.info
     assert sum(head.evaluations.agreements(info).values()) == 2 * SIDES
     assert head.evaluations.agreements(replace(info, version="1")) == {}
@@ -117,5 +117,5 @@ def test_what_untrusted_sources_report_is_no_record(tmp_path: Path) -> None:
     for number, score in enumerate((0.05, -0.05)):
         (vault.root / f"inbox/untrusted/{number}.json").write_bytes(as_file(trade(number, score)))
     vault.run(now=NOW)
-    assert len(vault.store.head().evaluations) == 2
+    assert len(vault.store.snapshot().evaluations) == 2
     assert vault.status().judge.accuracy is None

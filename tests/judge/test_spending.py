@@ -167,7 +167,7 @@ def given(vault: Vault, *reasons: str) -> list[str]:
         for day, reason in enumerate(reasons)
     )
     vault.record([(f"{day}.json", as_file(one)) for day, one in enumerate(outcomes)], now=NOW)
-    return sorted(vault.store.head().outcomes)
+    return sorted(vault.store.snapshot().outcomes)
 
 
 def poisoned(answer: Answer) -> Callable[[Body], Answer]:
@@ -220,7 +220,7 @@ def test_an_outage_sets_nothing_aside(provider: type[Provider], vault: Vault, ap
     assert vault.status().judge.aside == []
     api.script = claude
     judging.evaluate(vault)
-    evaluations = vault.store.head().evaluations.values()
+    evaluations = vault.store.snapshot().evaluations.values()
     assert [one.judge.name for one in evaluations] == [provider.name] * 2
     assert (api.requests != []) is judging.pays
 
@@ -237,12 +237,12 @@ def test_an_answer_that_is_refused_again_and_again_stays_open_and_the_others_are
         assert judging.evaluate(vault).waiting == []
     open_now = vault.queue.next_questions(99)
     assert {"poison" in question.record for question in open_now} == {True}
-    judges = [one.judge.name for one in vault.store.head().evaluations.values()]
+    judges = [one.judge.name for one in vault.store.snapshot().evaluations.values()]
     assert sorted(judges) == ["agent"] * 5 + ["offline"]
     assert vault.status().judge.aside == []
     api.script = claude
     judging.evaluate(vault)
-    assert {e.judge.name for e in vault.store.head().evaluations.values()} == {"agent"}
+    assert {e.judge.name for e in vault.store.snapshot().evaluations.values()} == {"agent"}
 
 
 def test_an_agent_that_answers_nobody_costs_nothing_and_its_questions_go(
@@ -258,7 +258,7 @@ def test_an_agent_that_answers_nobody_costs_nothing_and_its_questions_go(
         assert vault.run(now=NOW).waiting == []
         counts.append(len(vault.queue.next_questions(99)))
     assert counts[0] > counts[-1] == 0
-    assert {one.judge.name for one in vault.store.head().evaluations.values()} == {"offline"}
+    assert {one.judge.name for one in vault.store.snapshot().evaluations.values()} == {"offline"}
     assert api.requests == []
 
 
@@ -288,7 +288,7 @@ def test_without_its_ledger_an_agent_is_asked_and_its_answers_are_kept(
     given(vault, "one reason")
     vault.store.ledger.path.write_bytes(b"no database, and longer than its header" * 100)
     ByAgent(api).evaluate(vault)
-    assert {one.judge.name for one in vault.store.head().evaluations.values()} == {"agent"}
+    assert {one.judge.name for one in vault.store.snapshot().evaluations.values()} == {"agent"}
 
 
 def test_without_its_ledger_the_judge_waits_and_the_vault_is_usable(
@@ -312,7 +312,7 @@ def learned(root: Path, concurrency: int, judging: Provider) -> tuple[dict[str, 
     given(vault, *(f"ground {n}" for n in range(12)))
     judging.evaluate(vault, concurrency)
     vault.run(["promote", "generate"], now=NOW)
-    files = {path: blob for path, blob in vault.store.head().files.items() if "/" in path}
+    files = {path: blob for path, blob in vault.store.snapshot().files.items() if "/" in path}
     subjects = [commit.subject for commit in vault.log()]
     if judging.pays:
         return files, subjects

@@ -55,7 +55,7 @@ def test_a_rule_that_one_target_does_not_show_alone_comes_with_the_others(vault:
     silent = [one for one in stream[:20] if one["decision"]["target"] == "one"]
     learn(vault, *silent)
     assert not any(
-        "mood is hurried" in skill.description for skill in vault.store.head().skills.values()
+        "mood is hurried" in skill.description for skill in vault.store.snapshot().skills.values()
     )
     learn(vault, *(one for one in stream if one["decision"]["target"] != "one"))
     assert "When mood is hurried: then" in vault.skill(GUIDE)[0].body

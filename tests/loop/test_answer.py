@@ -133,7 +133,7 @@ def rebuilt(vault: Vault, place: Path) -> Vault:
 
 
 def test_offline_words_stand_at_once_and_the_best_question_comes_first(agents: Vault) -> None:
-    assert {e.judge.name for e in agents.store.head().evaluations.values()} == {"offline"}
+    assert {e.judge.name for e in agents.store.snapshot().evaluations.values()} == {"offline"}
     assert len(agents.skills()) == 3
     assert kinds(every(agents)) == ["contrast", "insight", "insight"]
 
@@ -145,7 +145,7 @@ def test_a_text_is_asked_for_after_what_its_outcomes_teach(agents: Vault) -> Non
 
 
 def test_no_question_tells_the_words_of_the_offline_judge(agents: Vault) -> None:
-    plain = [e.key_insight for e in agents.store.head().evaluations.values() if e.key_insight]
+    plain = [e.key_insight for e in agents.store.snapshot().evaluations.values() if e.key_insight]
     asked = every(agents)
     agents.queue.answer([answered(q) for q in asked], now=NOW)
     records = [json.loads(q.record.split("\n", 1)[1].rpartition("\n")[0]) for q in every(agents)]
@@ -161,7 +161,7 @@ def test_answers_change_evaluations_facts_and_skills_and_are_committed_with_them
     assert report is not None
     steps = [one.step for one in agents.log()]
     assert steps.count("answer") == 3
-    assert {e.key_insight for e in agents.store.head().evaluations.values()} == {INSIGHT}
+    assert {e.key_insight for e in agents.store.snapshot().evaluations.values()} == {INSIGHT}
     accounts = [question for question in every(agents) if question.kind == "account"]
     agents.queue.answer([answered(q) for q in accounts], session="s-9", now=NOW)
     for name in ("warning-perps-open-long-sol-perp", "guide-perps-open-long"):
@@ -196,7 +196,7 @@ def test_a_verdict_is_never_answered_by_who_made_the_decision_or_saw_its_end(
         with pytest.raises(BadInputError, match="may not judge it"):
             agents.queue.answer([answered(verdict)], session=session, now=NOW)
     agents.queue.answer([answered(verdict)], session="another", now=NOW)
-    evaluation = agents.store.head().evaluations[outcome]
+    evaluation = agents.store.snapshot().evaluations[outcome]
     assert (evaluation.judge.name, evaluation.quality_score) == ("agent", 0.2)
     assert evaluation.judge_was_right is False
 
@@ -221,12 +221,12 @@ BAD = {
 def test_an_answer_of_no_use_is_refused_with_every_reason(agents: Vault, name: str) -> None:
     text, reason = BAD[name]
     first, second, *_ = every(agents)
-    before = agents.store.head().commit
+    before = agents.store.snapshot().commit
     with pytest.raises(BadInputError) as error:
         agents.queue.answer([AgentReply(first.key, text), AgentReply(second.key, text)], now=NOW)
     assert error.value.message.count(reason) == 2
     assert all(question.key in error.value.message for question in (first, second))
-    assert agents.store.head().commit == before
+    assert agents.store.snapshot().commit == before
 
 
 def test_the_reasons_of_several_answers_are_told_apart(agents: Vault, tmp_path: Path) -> None:
@@ -309,10 +309,10 @@ def test_an_answer_that_another_one_outran_is_refused_or_looked_at_anew(
     else:
         report = agents.queue.answer([answered(contrast)], now=NOW)
         assert report is not None
-        evaluation = agents.store.head().evaluations[contrast.about]
+        evaluation = agents.store.snapshot().evaluations[contrast.about]
         assert evaluation.key_insight == INSIGHT
         assert evaluation.weaknesses == ("The other one was quicker.",)
-    assert first.key in agents.store.head().answers
+    assert first.key in agents.store.snapshot().answers
     assert agents.run(now=NOW).done == []
 
 
@@ -343,7 +343,7 @@ def test_a_clone_that_does_not_learn_keeps_an_answer_and_the_learner_uses_it(tea
     ben.sync()
     ada.sync()
     ada.run(now=NOW)
-    assert {e.key_insight for e in ada.vault.store.head().evaluations.values()} == {INSIGHT}
+    assert {e.key_insight for e in ada.vault.store.snapshot().evaluations.values()} == {INSIGHT}
     assert ada.run(now=NOW).done == []
     ada.sync()
     assert ben.sync().problems == []
@@ -359,8 +359,8 @@ def test_of_what_two_clones_answered_otherwise_both_keep_and_use_one(team: Team)
     ada.run(now=NOW)
     team.sync()
     assert ada.tree() == ben.tree()
-    answer = ada.vault.store.head().answers[question.key]
-    evaluation = ada.vault.store.head().evaluations[question.about]
+    answer = ada.vault.store.snapshot().answers[question.key]
+    evaluation = ada.vault.store.snapshot().evaluations[question.about]
     assert evaluation.key_insight == answer.reply["key_insight"]
     assert ada.vault.check().problems == []
 
@@ -371,7 +371,7 @@ def test_a_clone_that_takes_over_uses_the_answers_that_it_kept(team: Team) -> No
     ben.run(now=NOW)
     ben.sync(take_over=True)
     ben.run(now=NOW)
-    assert {e.key_insight for e in ben.vault.store.head().evaluations.values()} == {INSIGHT}
+    assert {e.key_insight for e in ben.vault.store.snapshot().evaluations.values()} == {INSIGHT}
 
 
 ORDERS = (
@@ -428,7 +428,7 @@ def test_forty_hostile_records_stay_in_their_fence_and_answers_change_words_alon
         assert _MARK.search("\n".join(middle)) is None
         json.loads("\n".join(middle))
         assert "pwned" not in question.prompt
-    head = vault.store.head()
+    head = vault.store.snapshot()
     before = {name: (o.trust, o.result.status) for name, o in head.outcomes.items()}
     trusted, files = {fact.id for fact in vault.memory.facts(trusted=True)}, set(paths(vault))
     rules = (vault.root / "vault.yaml").read_bytes()
@@ -437,7 +437,7 @@ def test_forty_hostile_records_stay_in_their_fence_and_answers_change_words_alon
         with pytest.raises(BadInputError, match="did not keep to its schema"):
             vault.queue.answer([AgentReply(about[0].key, forged)], now=NOW)
     vault.queue.answer([obeying(question) for question in about], now=NOW)
-    head = vault.store.head()
+    head = vault.store.snapshot()
     assert {name: (o.trust, o.result.status) for name, o in head.outcomes.items()} == before
     assert {answer.trust for answer in head.answers.values()} == {"untrusted"}
     assert {fact.id for fact in vault.memory.facts(trusted=True)} == trusted
@@ -475,7 +475,7 @@ def test_untrusted_material_is_asked_about_only_on_request(agents: Vault) -> Non
         if (q.trust, q.kind) == ("untrusted", "insight")
     )
     agents.queue.answer([answered(insight)], now=NOW)
-    assert agents.store.head().answers[insight.key].trust == "untrusted"
+    assert agents.store.snapshot().answers[insight.key].trust == "untrusted"
     assert agents.memory.facts(trusted=True) == []
 
 
@@ -487,7 +487,7 @@ def test_what_a_person_wrote_stays_and_the_answer_is_kept(agents: Vault) -> None
     person.write(path, (agents.root / path).read_text(encoding="utf-8") + "\nMy own line.\n")
     report = agents.queue.answer([answered(question)], now=NOW)
     assert report is not None
-    assert question.key in agents.store.head().answers
+    assert question.key in agents.store.snapshot().answers
     assert any(waiting.path == path for waiting in agents.run(now=NOW).waiting)
     person.git("commit", "-q", "-am", "Mine", "--no-verify")
     agents.run(now=NOW)
@@ -510,7 +510,7 @@ def test_an_answer_is_whole_or_not_there_wherever_it_is_killed(agents: Vault, po
     assert called(giving, agents.root, f"{point}=kill") == -signal.SIGKILL
     assert called(giving, agents.root) == 0, log_of(agents.root).read_text(encoding="utf-8")
     agents.run(now=NOW)
-    head = agents.store.head()
+    head = agents.store.snapshot()
     assert head.evaluations[question.about].key_insight == INSIGHT
     assert len([one for one in agents.log() if one.step == "answer"]) == 1
     assert agents.check().problems == []
@@ -536,10 +536,10 @@ def test_an_answer_that_repeats_a_fact_supports_it_in_other_words_in_any_clone(
     agents.queue.answer([opposed(fresh, fact.id, "repeats")], now=NOW)
     agents.run(now=NOW)
     assert [one.id for one in agents.memory.facts()] == [fact.id]
-    links = agents.store.head().links.by_target([Ref("fact", fact.id)])
+    links = agents.store.snapshot().links.by_target([Ref("fact", fact.id)])
     assert ("reinforced", fresh.about) in {(link.type, link.source.id) for link in links}
     clone = rebuilt(agents, tmp_path / "clone")
-    again = clone.store.head().links.by_target([Ref("fact", fact.id)])
+    again = clone.store.snapshot().links.by_target([Ref("fact", fact.id)])
     assert {link.id for link in again} == {link.id for link in links}
 
 
@@ -554,7 +554,7 @@ def test_answers_that_contradict_a_fact_take_it_out_of_service(agents: Vault) ->
     assert all(fact.id in question.record for question in fresh)
     agents.queue.answer([opposed(q, fact.id) for q in fresh], now=NOW)
     agents.run(now=NOW)
-    links = agents.store.head().links.by_target([Ref("fact", fact.id)])
+    links = agents.store.snapshot().links.by_target([Ref("fact", fact.id)])
     against = {link.source.id for link in links if link.type == "contradicted"}
     assert against.issuperset(question.about for question in fresh)
     task = "open a long with a stop before the entry"

@@ -79,7 +79,7 @@ def test_a_section_that_a_person_wrote_stays(recurring: Vault, person: Person) -
     body = recurring.skill(question.about)[0].body
     assert "- In my words." in body
     assert "Agent on Application" not in body
-    assert question.key in recurring.store.head().answers
+    assert question.key in recurring.store.snapshot().answers
 
 
 def labelled(question: AskedQuestion) -> AgentReply:

@@ -156,11 +156,11 @@ def test_a_skill_that_changes_nothing_stays_as_it_is(vault: Vault) -> None:
 
 @pytest.mark.usefixtures("helped")
 def test_the_same_evidence_counts_once_whatever_is_run_or_recorded_again(vault: Vault) -> None:
-    before = vault.store.head().commit
+    before = vault.store.snapshot().commit
     assert learned(vault, *HELPS) == []
     (vault.root / ".git/skillvault/index.db").unlink()
     assert learned(Vault.open(vault.root), *HELPS) == []
-    assert vault.store.head().commit == before
+    assert vault.store.snapshot().commit == before
 
 
 def test_an_outcome_whose_file_a_person_copied_counts_once(vault: Vault, person: Person) -> None:
@@ -380,10 +380,10 @@ def test_a_skill_in_hand_waits(vault: Vault, person: Person) -> None:
 
 def test_a_dry_run_says_what_would_be_and_changes_nothing(vault: Vault) -> None:
     vault.record(HELPS, now=NOW)
-    before = vault.store.head().commit
+    before = vault.store.snapshot().commit
     report = vault.run(["assess"], now=NOW, dry=True)
     assert [done.change.headline for done in report.done] == ["assess: proven guide"]
-    assert vault.store.head().commit == before
+    assert vault.store.snapshot().commit == before
     assert vault.status().waiting["assess"] > 0
 
 

@@ -78,7 +78,7 @@ def subjects(report: Report) -> list[str]:
 
 
 def patterns(vault: Vault) -> list[LearnedPattern]:
-    return list(read_tiers(vault.store, vault.store.head()).expertise.patterns)
+    return list(read_tiers(vault.store, vault.store.snapshot()).expertise.patterns)
 
 
 def rules(vault: Vault) -> list[str]:
@@ -204,9 +204,9 @@ def test_only_what_changed_makes_it_due(vault: Vault, person: Person, code: Code
 
 def looks(vault: Vault, at: datetime) -> int:
     """Return how often a run of the loop looked for evidence: 0 or 1."""
-    before = vault.store.head().captures.last_scan
+    before = vault.store.snapshot().captures.last_scan
     vault.run(now=at)
-    return int(vault.store.head().captures.last_scan != before)
+    return int(vault.store.snapshot().captures.last_scan != before)
 
 
 def test_status_says_that_rules_wait(vault: Vault, person: Person) -> None:
@@ -404,7 +404,7 @@ def test_the_skill_of_patterns_is_recommended_merged_and_retired_by_nobody(
     assert vault.recommend("coding", RULE).recommended == []
     assert [skill.name for skill in vault.shelf.top_k(RULE, k=9) if skill.name == "learned"] == []
     assert vault.search("loggers") == []
-    assert vault.store.head().skills.is_name_taken("learned")
+    assert vault.store.snapshot().skills.is_name_taken("learned")
     with pytest.raises(UsageError, match="holds the patterns"):
         vault.curate.retire("learned")
 

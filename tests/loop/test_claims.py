@@ -230,7 +230,7 @@ def test_an_untrusted_session_takes_no_other_s_id(claimed: Vault, first: str) ->
     for door in sorted(drops, key=lambda door: door != first):
         drops[door]()
     assert _refused(claimed) == []
-    sessions = claimed.store.head().sessions
+    sessions = claimed.store.snapshot().sessions
     trusts = {one.trust: one.successes != () for one in sessions.values()}
     assert trusts == {"local": True, "untrusted": False}
     assert distill(claimed, "s-1", now=NOW)[0] == "s-1"
@@ -248,8 +248,8 @@ def test_what_a_pull_brought_is_counted_apart(claimed: Vault) -> None:
     person = Person(claimed.root)
     person.git("fetch", "-q", str(other.root), "main")
     person.git("merge", "-qs", "ours", "-m", "theirs", "FETCH_HEAD")
-    (path,) = set(other.store.head().files.below("outcomes")) - set(
-        claimed.store.head().files.below("outcomes")
+    (path,) = set(other.store.snapshot().files.below("outcomes")) - set(
+        claimed.store.snapshot().files.below("outcomes")
     )
     person.git("checkout", "-q", "FETCH_HEAD", "--", path)
     person.git("commit", "-qm", "what they recorded")

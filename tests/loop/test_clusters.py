@@ -112,12 +112,12 @@ def record(vault: Vault, number: int, part: Sequence[Raw]) -> None:
 
 def left_of_all(run: Run) -> Iterator[object]:
     """Yield all that there is to do in whole domains, whatever changed."""
-    for domain in run.view.facts.domains_with_facts():
-        found = material_of_facts(run, run.view.facts.by_domain([domain]))
+    for domain in run.snapshot.facts.domains_with_facts():
+        found = material_of_facts(run, run.snapshot.facts.by_domain([domain]))
         skills = derived_skills(run, set(found.skills_of.values()))
         plan = recurrence.plan_patterns(found, skills, run.policy)
         warnings = (pattern for pattern in plan.due if pattern.kind == "warning")
-        told = [w for w in warnings if run.view.facts.is_of_one_action([f.id for f in w.facts])]
+        told = [w for w in warnings if run.snapshot.facts.is_of_one_action([f.id for f in w.facts])]
         yield from (pattern for pattern in plan.due if pattern not in told)
         yield from (skill for skill in plan.leaving if may_archive(run, skill))
 
@@ -132,9 +132,9 @@ def test_nothing_is_left_to_do_of_all_facts_when_what_changed_is_done(
         vault.run(now=NOW)
         vault.run(now=NOW)
         run = Run(vault.store, judge=vault.judge, now=NOW)
-        assert [*run.view.due.keys(CONSOLIDATE), *run.view.due.keys(RECOUNT)] == []
+        assert [*run.snapshot.due.keys(CONSOLIDATE), *run.snapshot.due.keys(RECOUNT)] == []
         assert list(left_of_all(run)) == []
-    assert any(name.startswith("pattern") for name in vault.store.head().skills)
+    assert any(name.startswith("pattern") for name in vault.store.snapshot().skills)
 
 
 def trace(database: Connection, queries: list[str]) -> None:
@@ -156,7 +156,7 @@ def queries_for_one_more(vault: Vault, figures: int) -> int:
         vault.store.index.run(partial(trace, queries=queries))
         done = vault.run(["promote"], now=NOW).done
         counts += [len(queries)] * bool(done)
-    assert len(vault.store.head().facts) > figures / 2
+    assert len(vault.store.snapshot().facts) > figures / 2
     return min(counts)
 
 

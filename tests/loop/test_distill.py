@@ -202,4 +202,4 @@ def test_the_session_is_a_source_of_its_skill_in_both_directions(vault: Vault) -
     (subject,) = taken(vault, ended())
     (ahead,) = vault.impact("s-77")["targets"]
     assert ahead["ref"]["id"] == subject.removeprefix("distill: ")
-    assert Ref("session", "s-77") in vault.store.head().records
+    assert Ref("session", "s-77") in vault.store.snapshot().records

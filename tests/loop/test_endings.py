@@ -114,7 +114,7 @@ def statuses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
                 lines = "".join(json.dumps(line) + "\n" for line in writer(story, number))
                 (folder / f"{number}.jsonl").write_text(lines, encoding="utf-8")
         vault.import_transcripts(client, [folder], now=LATER)
-    outcomes = vault.store.head().outcomes.values()
+    outcomes = vault.store.snapshot().outcomes.values()
     return {str(one.decision.task): str(one.result.status) for one in outcomes}
 
 

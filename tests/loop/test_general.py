@@ -133,7 +133,7 @@ def test_less_makes_none(vault: Vault, given: list[dict[str, Any]]) -> None:
 
 def test_why_not_says_what_is_missing(vault: Vault) -> None:
     learned(vault, *(taught(n, ("coding", "perps")[n % 2]) for n in range(4)))
-    fact = next(iter(vault.store.head().facts))
+    fact = next(iter(vault.store.snapshot().facts))
     reasons = [answer.reason for answer in vault.why_not(fact)[1]]
     assert any("in every domain: said in coding and perps by 4 runs" in r for r in reasons)
 

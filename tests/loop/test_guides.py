@@ -63,7 +63,9 @@ def guides(vault: Vault) -> list[str]:
 
 def ids(vault: Vault) -> list[str]:
     """The outcomes of a vault, oldest first."""
-    return [one.id for one in sorted(vault.store.head().outcomes.values(), key=lambda o: o.order)]
+    return [
+        one.id for one in sorted(vault.store.snapshot().outcomes.values(), key=lambda o: o.order)
+    ]
 
 
 def remove(vault: Vault, person: Person, outcome_id: str) -> None:
@@ -102,7 +104,7 @@ def test_between_reading_points_nothing_is_due(vault: Vault) -> None:
     before = text(vault)
     learn(vault, tried(12))
     assert text(vault) == before
-    assert not list(vault.store.head().due.keys("refresh"))
+    assert not list(vault.store.snapshot().due.keys("refresh"))
 
 
 def test_an_outcome_reads_the_account_of_no_other_action_and_no_other_subject_of_its_own(
@@ -124,7 +126,7 @@ def test_an_outcome_reads_the_account_of_no_other_action_and_no_other_subject_of
 
     monkeypatch.setattr(Accounts, "build_account", watched)
     learn(vault, tried(4, **results[4]))
-    outcomes = vault.store.head().outcomes
+    outcomes = vault.store.snapshot().outcomes
     mine = {name for name in ids(vault) if outcomes[name].decision.action == "fix-flaky-test"}
     (new,) = mine - known
     assert set(map(frozenset, read)) == {frozenset(mine), frozenset({new})}
@@ -196,9 +198,9 @@ def test_a_description_that_quotes_a_removed_line_is_known(vault: Vault, person:
     learn(vault, *(tried(n, decision__target="cart") for n in range(3)))
     (line,) = [line for line in text(vault).splitlines() if line.startswith("- ")][:1]
     assert line.removeprefix("- ") in vault.skill(NAME)[0].description
-    assert not quotes_removed_lines(vault.store.head(), vault.skill(NAME)[0])
+    assert not quotes_removed_lines(vault.store.snapshot(), vault.skill(NAME)[0])
     edit(vault, person, f"\n{line}\n", "\n- Ask Mara.\n")
-    assert quotes_removed_lines(vault.store.head(), vault.skill(NAME)[0])
+    assert quotes_removed_lines(vault.store.snapshot(), vault.skill(NAME)[0])
 
 
 @pytest.mark.parametrize("how", ["delete", "undo", "retire"])

@@ -81,7 +81,7 @@ class World:
         The earliest record matters: it gives a fact or a group of subjects the words of its name,
         and of two records that say the same, it makes what the later one supports.
         """
-        head = self.vault.store.head()
+        head = self.vault.store.snapshot()
         shelves = {"skill": head.skills, "proposal": head.skills.proposed}
         found: dict[tuple[str, str], tuple[str, ...]] = {
             (shelf, known_by(name)): (skill.description, skill.body.strip(), skill.status)
@@ -263,11 +263,11 @@ def test_an_outcome_retracted_late_is_one_retracted_on_arrival(
     late, early = twins
     history = History(seed, late, early)
     history.work_on()
-    known = set(late.vault.store.head().outcomes)
+    known = set(late.vault.store.snapshot().outcomes)
     files = history.arrivals()
     for world in twins:
         world.vault.record(files, now=history.now)
-    wrong = history.choose(set(late.vault.store.head().outcomes) - known)
+    wrong = history.choose(set(late.vault.store.snapshot().outcomes) - known)
     retract(early.vault, wrong, "a wrong label", now=history.now)
     for world in twins:
         world.vault.run(now=history.now)

@@ -71,7 +71,9 @@ def test_a_reply_that_cannot_be_used_is_not_committed(
     vault: Vault, replies: dict[str, Any]
 ) -> None:
     report = _run(vault, Answering(**replies))
-    assert vault.store.head().evaluations.get(next(iter(vault.store.head().outcomes))) is None
+    assert (
+        vault.store.snapshot().evaluations.get(next(iter(vault.store.snapshot().outcomes))) is None
+    )
     (waiting,) = (one for one in report.waiting if one.path.startswith("outcomes/"))
     assert "the judge's" in waiting.reason
     assert "cannot be used" in waiting.reason
@@ -90,7 +92,7 @@ def test_a_reply_that_cannot_be_used_is_not_committed(
 )
 def test_for_a_text_that_cannot_be_used_the_offline_one_stands(vault: Vault, draft: Any) -> None:
     report = _run(vault, Answering(draft=draft))
-    bodies = [skill.body for skill in vault.store.head().skills.values()]
+    bodies = [skill.body for skill in vault.store.snapshot().skills.values()]
     assert sorted(body.partition(":")[0] for body in bodies) == ["# Guide", "# Warning"]
     reasons = "".join(done.change.reason for done in report.done)
     assert "Written by the offline judge: the judge's text cannot be used" in reasons
@@ -101,7 +103,7 @@ def test_secrets_and_what_hides_leave_a_reply(vault: Vault) -> None:
     verdict = replace(VERDICT, strengths=(said,))
     draft = Draft(f"Title {TOKEN}", said, (("Why", f"- {said}"),))
     _run(vault, Answering(verdict, replace(INSIGHT, key_insight=said), draft))
-    head = vault.store.head()
+    head = vault.store.snapshot()
     (evaluation,) = head.evaluations.values()
     assert evaluation.key_insight == "The token [redacted: GitHub Token] was in the log of it."
     history = vault.store.git.run("log", "-p", "--all").decode()

@@ -60,7 +60,7 @@ def guides(vault: Vault) -> list[str]:
 
 def remove(vault: Vault, person: Person, number: int, folder: str = "outcomes") -> None:
     """A person takes the outcomes of an action away, or their evaluations."""
-    outcomes = vault.store.head().outcomes.values()
+    outcomes = vault.store.snapshot().outcomes.values()
     names = [one.id for one in outcomes if one.decision.action == ACTIONS[number]]
     person.git("rm", "-q", *(f"{folder}/*{name}.yaml" for name in names))
     person.git("commit", "-qm", "away with it")
@@ -97,7 +97,7 @@ def test_what_three_actions_say_is_one_skill_beside_their_guides(vault: Vault) -
     assert "(3 of 3 runs failed" in skill.body
     assert count_tokens(skill.body) <= 400
     told = str(vault.why(NAME))
-    assert all(outcome in told for outcome in vault.store.head().outcomes)
+    assert all(outcome in told for outcome in vault.store.snapshot().outcomes)
     assert is_settled(vault)
 
 

@@ -97,9 +97,9 @@ def test_approved_it_takes_the_place_with_its_links(
     text = proposals(approved)[0].body
     approved.curate.approve(following, now=LATER)
     assert [one.name for one in approved.skills()] == [served]
-    assert approved.store.head().skills[served].body.strip() == text
+    assert approved.store.snapshot().skills[served].body.strip() == text
     assert (proposals(approved), approved.skills("archive")) == ([], [])
-    assert approved.store.head().links.by_target([Ref("skill", following)]) == []
+    assert approved.store.snapshot().links.by_target([Ref("skill", following)]) == []
     assert not approved.run(now=LATER).done
     assert approved.check().problems == []
     assert person.status() == ""
@@ -117,7 +117,7 @@ def test_rejected_the_old_text_stays_and_the_like_does_not_come_back(
     assert body(approved, served) == before
     assert proposals(approved) == []
     assert not report.done
-    assert not approved.store.head().due.keys("refresh")
+    assert not approved.store.snapshot().due.keys("refresh")
     assert approved.check().problems == []
 
 
@@ -146,10 +146,10 @@ def test_a_version_that_would_say_what_was_rejected_is_withdrawn(
 ) -> None:
     before = body(approved, served)
     approved.curate.reject(following, reason="one bad machine", now=LATER)
-    earlier = set(approved.store.head().outcomes)
+    earlier = set(approved.store.snapshot().outcomes)
     recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     assert len(proposals(approved)) == 1
-    for outcome in sorted(set(approved.store.head().outcomes) - earlier):
+    for outcome in sorted(set(approved.store.snapshot().outcomes) - earlier):
         retract(approved, outcome, "a wrong label", now=LATER)
     assert proposals(approved) == []
     assert body(approved, served) == before
@@ -210,7 +210,7 @@ def test_undone_with_it_goes_what_would_replace_it(
 
 def test_a_retraction_waits_with_what_it_changes(approved: Vault, served: str) -> None:
     before = body(approved, served)
-    outcome = min(approved.store.head().outcomes)
+    outcome = min(approved.store.snapshot().outcomes)
     retract(approved, outcome, "a wrong label", now=LATER)
     assert body(approved, served) == before
     assert [proposal.replaces for proposal in proposals(approved)] == [(served,)]
@@ -220,7 +220,7 @@ def test_a_retraction_waits_with_what_it_changes(approved: Vault, served: str) -
 def test_a_served_skill_of_which_nothing_is_left_leaves_at_once(
     approved: Vault, served: str, following: str
 ) -> None:
-    for outcome in sorted(approved.store.head().outcomes):
+    for outcome in sorted(approved.store.snapshot().outcomes):
         retract(approved, outcome, "a wrong label", now=LATER)
     assert (proposals(approved), approved.skills()) == ([], [])
     assert approved.check().problems == []
@@ -292,7 +292,7 @@ def test_why_a_version_waits_leads_to_the_skill_and_its_outcomes(
 def test_why_not_tells_what_became_of_what_is_known_by_now(
     approved: Vault, served: str, following: str
 ) -> None:
-    outcome = max(approved.store.head().outcomes)
+    outcome = max(approved.store.snapshot().outcomes)
 
     def reason() -> str:
         (answer,) = [one for one in approved.why_not(outcome)[1] if one.step == "generate"]
@@ -312,7 +312,7 @@ SITTINGS = int(os.environ.get("SKILLVAULT_SITTINGS", "3" if THOROUGH else "1"))
 
 def bodies(vault: Vault) -> dict[str, str]:
     """Return the text of each served skill by its name."""
-    return {name: skill.body for name, skill in vault.store.head().skills.items()}
+    return {name: skill.body for name, skill in vault.store.snapshot().skills.items()}
 
 
 @pytest.mark.parametrize("seed", range(SITTINGS))
@@ -335,7 +335,9 @@ def test_served_is_only_what_a_person_let_in(seed: int, vault: Vault) -> None:
         }
         for proposal in chance.sample(waiting, min(2, len(waiting))):
             if chance.random() < 0.7:
-                name = vault.store.head().skills.proposed[proposal.name].replaces or proposal.name
+                name = (
+                    vault.store.snapshot().skills.proposed[proposal.name].replaces or proposal.name
+                )
                 vault.curate.approve(proposal.name, now=NOW)
                 assert without_mine(bodies(vault)[name]) == without_mine(proposal.body)
             else:
@@ -395,7 +397,7 @@ def test_an_approved_version_lives_as_long_as_its_outcomes_say(
     vault.curate.approve(name, now=NOW)
     for day in (1, 2):
         recorded(vault, trade(day))
-        head = vault.store.head()
+        head = vault.store.snapshot()
         assert str(head.skills[name].expires) < str(head.skills.proposed[f"{name}-next"].expires)
         vault.curate.approve(f"{name}-next", now=LATER)
 
@@ -416,7 +418,7 @@ def test_versions_of_long_names_that_begin_alike_are_told_apart(
     recorded(
         vault, *(raw(day, decision__action=name, result__evidence=REFUSED) for day, name in more)
     )
-    waiting = waiting_versions(vault.store.head(), names)
+    waiting = waiting_versions(vault.store.snapshot(), names)
     assert sorted(waiting) == sorted(names)
     assert len({skill.name for skill in waiting.values()}) == 2
     assert not vault.run(now=LATER).done

@@ -118,8 +118,8 @@ def test_what_a_person_wrote_stays_if_the_version_was_rejected_in_between(
 
 
 def test_a_version_without_links_of_its_own_misses_none(approved: Vault, served: str) -> None:
-    retract(approved, min(approved.store.head().outcomes), "a wrong label", now=LATER)
+    retract(approved, min(approved.store.snapshot().outcomes), "a wrong label", now=LATER)
     (proposal,) = proposals(approved)
     assert proposal.replaces == (served,)
-    assert approved.store.head().links.by_target([Ref("skill", proposal.name)]) == []
+    assert approved.store.snapshot().links.by_target([Ref("skill", proposal.name)]) == []
     assert approved.check().notes == []

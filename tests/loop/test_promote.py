@@ -52,7 +52,7 @@ def three(**changes: Any) -> list[dict[str, Any]]:
 
 def from_memory(vault: Vault) -> list[str]:
     """The live skills that facts made."""
-    links = vault.store.head().links.values()
+    links = vault.store.snapshot().links.values()
     return sorted({link.target.id for link in links if link.type == "derived"})
 
 
@@ -72,7 +72,7 @@ def test_an_insight_becomes_a_fact_and_a_recurring_one_a_skill(vault: Vault) -> 
     (name,) = from_memory(vault)
     tree = vault.why(name)
     ends = json.dumps(tree)
-    assert all(f'"{o}"' in ends for o in vault.store.head().outcomes)
+    assert all(f'"{o}"' in ends for o in vault.store.snapshot().outcomes)
     assert vault.skill(name)[0].status == "testing"
     assert vault.check().problems == []
 
@@ -81,7 +81,7 @@ def test_an_insight_becomes_a_fact_and_a_recurring_one_a_skill(vault: Vault) -> 
 def test_what_a_run_weighed_is_not_due_by_its_own_links(vault: Vault) -> None:
     learn(vault, loss(9, "ADA-PERP"))
     assert vault.memory.facts()
-    assert vault.store.head().due.keys("promote") == []
+    assert vault.store.snapshot().due.keys("promote") == []
 
 
 @pytest.mark.usefixtures("three_losses")
@@ -92,7 +92,7 @@ def test_a_fact_that_a_person_changes_makes_due_what_speaks_for_it(
     path = f"memory/{fact.domain}/{fact.id}.md"
     person.write(path, (vault.root / path).read_text() + "Mine.\n")
     person.git("commit", "-qam", "in my words")
-    assert vault.store.head().due.keys("promote") != []
+    assert vault.store.snapshot().due.keys("promote") != []
 
 
 @pytest.mark.usefixtures("three_losses")
@@ -230,7 +230,7 @@ def test_why_not_says_what_an_insight_lacks(vault: Vault) -> None:
         vault,
         raw(decision__reasoning="The machine is slow, so waiting a little longer helps, I guess."),
     )
-    (outcome,) = vault.store.head().outcomes
+    (outcome,) = vault.store.snapshot().outcomes
     answer = next(a for a in vault.why_not(outcome)[1] if a.step == "promote")
     assert answer.state in {"weak", "not confirmed"}
     assert "0." in answer.reason

@@ -94,7 +94,7 @@ def test_trusted_outcomes_have_no_quota_and_wait_for_none(two_a_day: Vault) -> N
     for number, given in enumerate(ours):
         (two_a_day.root / "inbox" / f"ours{number}.json").write_bytes(as_file(given))
     _run(two_a_day)
-    head = two_a_day.store.head()
+    head = two_a_day.store.snapshot()
     trusts = [one.trust for one in head.outcomes.values()]
     assert (trusts.count("local"), trusts.count("untrusted")) == (4, 2)
     assert _left(two_a_day) == ["o2.json", "o3.json"]
@@ -144,10 +144,10 @@ def test_so_many_are_judged_in_a_day(vault: Vault, person: Person) -> None:
     report = _run(vault)
     (waiting,) = [entry for entry in report.waiting if entry.tomorrow]
     assert waiting.reason.startswith("2 untrusted outcomes not evaluated: at most 1 are judged")
-    assert len(vault.store.head().evaluations) == 2
+    assert len(vault.store.snapshot().evaluations) == 2
     assert not any(done.change.step == "evaluate" for done in _run(vault).done)
     _run(vault, 1)
-    assert len(vault.store.head().evaluations) == 3
+    assert len(vault.store.snapshot().evaluations) == 3
 
 
 def test_status_tells_what_waits_for_tomorrow_and_counts_it_as_no_work(

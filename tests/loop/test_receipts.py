@@ -66,7 +66,7 @@ def test_a_handle_a_title_and_a_name_mean_the_same_skill(served: Vault, called: 
     served.record([_outcome(called)], now=NOW)  # its receipt still waits in the inbox
     served.run(now=NOW)
     assert _applied(served) == ["seeded-runs"]
-    (outcome,) = served.store.head().outcomes.values()
+    (outcome,) = served.store.snapshot().outcomes.values()
     assert outcome.applied == ("seeded_runs" if called == "seeded_runs" else "seeded-runs",)
 
 
@@ -76,7 +76,7 @@ def test_a_receipt_that_comes_later_counts(served: Vault) -> None:
     text = waiting.read_bytes()
     waiting.unlink()
     served.record([_outcome("S1")], now=NOW)
-    (outcome,) = served.store.head().outcomes.values()
+    (outcome,) = served.store.snapshot().outcomes.values()
     assert outcome.applied == ("S1",)
     waiting.write_bytes(text)
     served.run(now=NOW)
@@ -86,7 +86,7 @@ def test_a_receipt_that_comes_later_counts(served: Vault) -> None:
 def test_the_same_outcome_again_is_one_record(served: Vault) -> None:
     served.record([_outcome("S1")], now=NOW)
     again = served.record([_outcome("S1")], now=NOW)
-    assert (len(again.known), len(served.store.head().outcomes)) == (1, 1)
+    assert (len(again.known), len(served.store.snapshot().outcomes)) == (1, 1)
 
 
 def test_a_handle_without_a_decision_goes_to_quarantine_in_a_sentence(vault: Vault) -> None:
@@ -138,7 +138,7 @@ def test_each_waiting_receipt_is_read_once_however_many_decisions_ask(served: Va
         served.recommend("coding", pins=["seeded-runs"], decision=f"e-{number}", now=NOW)
     inbox = _NotingInbox(served.root)
     first, *others = inbox.names()
-    receipts = Receipts(served.store.head(), inbox, NOW, names=[first])
+    receipts = Receipts(served.store.snapshot(), inbox, NOW, names=[first])
     assert inbox.read == []
     ends = [outcome(raw(decision__id=f"e-{n % 3}")) for n in range(9)]
     asked = [receipt for end in ends for receipt in receipts.own_receipts(end)]
@@ -160,11 +160,11 @@ def test_a_fact_that_answers_is_shown_and_recorded(vault: Vault, person: Person)
     shown = f"{SAYS} (undated)"
     assert [(fact.handle, fact.id, fact.text) for fact in answer.facts] == [("F1", "f-1", shown)]
     vault.run(["record"], now=NOW)
-    (receipt,) = vault.store.head().recommendations.by_decision(DECISION)
+    (receipt,) = vault.store.snapshot().recommendations.by_decision(DECISION)
     assert isinstance(receipt, Recommendation)
-    path = vault.store.head().records.path_of(Ref("fact", "f-1"))
+    path = vault.store.snapshot().records.path_of(Ref("fact", "f-1"))
     assert [(f.fact, f.blob, f.handle) for f in receipt.facts] == [
-        ("f-1", vault.store.head().files[path or ""], "F1")
+        ("f-1", vault.store.snapshot().files[path or ""], "F1")
     ]
 
 
@@ -208,8 +208,8 @@ def test_a_fact_of_another_domain_is_shown_if_it_holds_there_too(
 ) -> None:
     vault.record([("o.json", as_file(raw(domain="perps")))], now=NOW)
     vault.run(["record", "evaluate"], now=NOW)
-    (outcome,) = vault.store.head().evaluations
-    path = vault.store.head().records.path_of(Ref("evaluation", outcome))
+    (outcome,) = vault.store.snapshot().evaluations
+    path = vault.store.snapshot().records.path_of(Ref("evaluation", outcome))
     assert path is not None
     text = (vault.root / path).read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("applicability:")]

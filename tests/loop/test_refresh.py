@@ -53,7 +53,7 @@ def remove(_vault: Vault, person: Person, *paths: str) -> None:
 
 def without_oldest(vault: Vault, person: Person) -> None:
     """Let a person remove the oldest outcome."""
-    oldest = min(vault.store.head().outcomes.values(), key=lambda o: o.order)
+    oldest = min(vault.store.snapshot().outcomes.values(), key=lambda o: o.order)
     remove(vault, person, f"outcomes/*{oldest.id}.yaml")
     vault.run(now=NOW)
 
@@ -152,11 +152,13 @@ def test_a_link_that_a_person_removed_is_not_written_again(
 ) -> None:
     learn(vault, ended(0))
     learn(vault, ended(1))
-    links = vault.store.head().links.values()
+    links = vault.store.snapshot().links.values()
     (link,) = (one for one in links if (one.target.id, one.type) == (GUIDE, kind))
     person.remove_links(f"{{type: {kind}, to: skill/{GUIDE}")
     assert written(learn(vault, ended(2))) == [f"refresh: {GUIDE}"]
-    sources = [one.source.id for one in vault.store.head().links.values() if one.target.id == GUIDE]
+    sources = [
+        one.source.id for one in vault.store.snapshot().links.values() if one.target.id == GUIDE
+    ]
     assert len(sources) == 2
     assert link.source.id not in sources
     assert settled(vault)
@@ -182,7 +184,7 @@ def test_without_one_of_its_outcomes_a_skill_is_written_anew(
     vault: Vault, person: Person, folder: str, day: int
 ) -> None:
     learn(vault, ended(0), ended(1))
-    at = sorted(vault.store.head().outcomes.values(), key=lambda o: o.order)[day]
+    at = sorted(vault.store.snapshot().outcomes.values(), key=lambda o: o.order)[day]
     (path,) = person.git("ls-files", f"{folder}/*{at.id}.yaml").splitlines()
     remove(vault, person, path)
     assert written(vault.run(now=NOW)) == [f"refresh: {GUIDE}"]
@@ -298,7 +300,7 @@ def test_what_a_person_took_away_does_not_wait(vault: Vault, person: Person) -> 
     assert report.done == []
     assert not any(vault.status().waiting.values())
     assert vault.run(now=NOW).done == []
-    assert not list(vault.store.head().due.keys("generate"))
+    assert not list(vault.store.snapshot().due.keys("generate"))
 
 
 # ── more than one skill of a subject ─────────────────────────────────────────────────
@@ -307,7 +309,7 @@ def test_what_a_person_took_away_does_not_wait(vault: Vault, person: Person) -> 
 def older(vault: Vault, name: str) -> None:
     """Add a second skill of the subject, as an older version of the program made it."""
     skill = vault.skill(NAME)[0]
-    outcome = max(vault.store.head().outcomes)
+    outcome = max(vault.store.snapshot().outcomes)
     links = (link_of("generated", Ref("evaluation", outcome), Ref("skill", name), NOW),)
     writes = (replace(skill, name=name, account=None, created=stamp(NOW)), *links)
     change = Change(step="generate", subject=name, writes=writes, targets=(Ref("skill", name),))

@@ -115,7 +115,7 @@ def test_what_names_no_domain_takes_the_only_one_of_the_vault(tmp_path: Path) ->
     values = raw(3)
     del values["domain"]
     assert vault.record([("o.json", as_file(values))], now=NOW).quarantined == []
-    assert {outcome.domain for outcome in vault.store.head().outcomes.values()} == {"coding"}
+    assert {outcome.domain for outcome in vault.store.snapshot().outcomes.values()} == {"coding"}
 
 
 def test_a_later_and_weaker_word_changes_nothing(new_vault: Any) -> None:
@@ -144,6 +144,6 @@ def test_what_a_result_came_with_is_no_part_of_the_decision(new_vault: Any) -> N
     files = [ARRIVALS["outcome"], closing_file("d-1", ended, NOW)]
     vault.record(files, now=NOW)
     vault.run(now=NOW)
-    judged = vault.store.head().evaluations.values()
+    judged = vault.store.snapshot().evaluations.values()
     assert judged
     assert "junit" not in " ".join(w for e in judged for w in (*e.weaknesses, *e.missed_factors))

@@ -74,7 +74,7 @@ def test_what_one_wake_records_and_evaluates_is_one_commit_of_both_steps(
     founded = person.git("rev-parse", "HEAD")
     (vault.root / "inbox/a.json").write_bytes(as_file(raw()))
     report = vault.run(["record", "evaluate"], now=NOW)
-    (outcome,) = vault.store.head().outcomes
+    (outcome,) = vault.store.snapshot().outcomes
     ends = [(c.step, c.sources, c.targets) for c in vault.log() if c.step != "init"]
     refs = (f"outcome:{outcome}",), (f"evaluation:{outcome}",)
     assert ends == [("evaluate", *refs), ("record", (), refs[0])]
@@ -121,14 +121,14 @@ def test_the_message_of_a_commit_of_intake_stays_small(vault: Vault, person: Per
     sizes = [len(text) for text in person.git("log", "-z", "--format=%B").split("\0")]
     assert max(sizes) < 20_000
     assert person.git("rev-list", "--count", "HEAD") == "4"
-    assert len(vault.store.head().evaluations) == 250
+    assert len(vault.store.snapshot().evaluations) == 250
 
 
 def test_after_a_run_that_could_do_nothing_nothing_is_called_due(
     vault: Vault, person: Person
 ) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
-    (outcome,) = vault.store.head().outcomes.values()
+    (outcome,) = vault.store.snapshot().outcomes.values()
     path = layout.outcome_path(outcome.domain, outcome.id, "evaluations")
     place = person.write(path, "mine\n")
     report = vault.run(now=NOW)

@@ -126,7 +126,7 @@ def test_it_says_at_any_time_what_the_guides_say(vault: Vault) -> None:
     for hour in range(0, 60, 4):
         deploys = tasks(hour + 2, 2, decision__action="deploy")
         learn(vault, *tasks(hour, 2), *deploys, task(hour, **plain), hour=hour)
-        skills = vault.store.head().skills
+        skills = vault.store.snapshot().skills
         told = {
             f"- {guide.tags[1]}: {line.removeprefix('- ')}"
             for guide in skills.values()
@@ -275,13 +275,13 @@ def test_a_reverted_rewriting_is_not_repeated(vault: Vault, person: Person) -> N
 @pytest.mark.usefixtures("twelve_tasks")
 def test_a_link_that_a_person_removed_is_not_remade(vault: Vault, person: Person) -> None:
     skill_ref = Ref("skill", NAME)
-    link = vault.store.head().links.by_target([skill_ref])[0]
-    path = vault.store.head().records.path_of(ref_of(link)) or ""
+    link = vault.store.snapshot().links.by_target([skill_ref])[0]
+    path = vault.store.snapshot().records.path_of(ref_of(link)) or ""
     lines = (vault.root / path).read_text().splitlines(keepends=True)
     (vault.root / path).write_text("".join(one for one in lines if f"skill/{NAME}," not in one))
     person.git("commit", "-qam", "Not of this one")
     learn(vault, *tasks(12, 12), hour=1)
-    links = vault.store.head().links.by_target([skill_ref])
+    links = vault.store.snapshot().links.by_target([skill_ref])
     assert link not in links
     assert len(links) == 23
 

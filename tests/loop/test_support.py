@@ -24,7 +24,7 @@ def run_of(day: int, why: str, status: str = "success", **changes: Any) -> Raw:
 
 def the_fact(vault: Vault) -> Fact:
     """The only fact of a vault."""
-    (fact,) = vault.store.head().facts.values()
+    (fact,) = vault.store.snapshot().facts.values()
     return fact
 
 
@@ -38,14 +38,14 @@ def test_a_skill_of_facts_leaves_when_they_are_contested_and_comes_back(vault: V
         ]
 
     learned(vault, [runs(range(4), "success")], NOW)
-    (name,) = (n for n in vault.store.head().skills if n.startswith("pattern"))
+    (name,) = (n for n in vault.store.snapshot().skills if n.startswith("pattern"))
     learned(vault, [runs(range(4, 8), "failure")], NOW)
-    assert name not in vault.store.head().skills
+    assert name not in vault.store.snapshot().skills
     (left,) = (c for c in vault.log() if c.subject == f"promote: archive {name}")
     assert vault.run(now=NOW).done == []
-    assert vault.store.head().due.keys(CONSOLIDATE) == []
+    assert vault.store.snapshot().due.keys(CONSOLIDATE) == []
     learned(vault, [runs(range(8, 16), "success")], NOW)
-    assert name in vault.store.head().skills
+    assert name in vault.store.snapshot().skills
     assert left.step == "promote"
 
 
@@ -66,23 +66,23 @@ def four_failures(*actions: str) -> list[Raw]:
 
 def test_what_failures_of_two_actions_taught_is_a_warning(vault: Vault) -> None:
     learned(vault, [four_failures("fix-flaky-test", "speed-up-test")], NOW)
-    kinds = sorted(skill.kind for skill in vault.store.head().skills.values())
+    kinds = sorted(skill.kind for skill in vault.store.snapshot().skills.values())
     assert kinds == ["guide", "guide", "warning"]
 
 
 def test_what_the_guide_of_the_action_tells_is_not_told_again(vault: Vault) -> None:
     learned(vault, [four_failures("fix-flaky-test")], NOW)
     assert the_fact(vault)
-    links = vault.store.head().links.values()
+    links = vault.store.snapshot().links.values()
     assert not any(link.type == "derived" for link in links)
 
 
 def test_a_support_that_a_person_took_away_is_not_made_again(vault: Vault, person: Person) -> None:
     learned(vault, [[run_of(day, HALF) for day in range(2)]], NOW)
-    assert len(vault.store.head().links.of_type("reinforced")) == 1
+    assert len(vault.store.snapshot().links.of_type("reinforced")) == 1
     person.remove_links("type: reinforced,")
     assert vault.run(now=NOW).done == []
-    assert vault.store.head().links.of_type("reinforced") == []
+    assert vault.store.snapshot().links.of_type("reinforced") == []
 
 
 def test_a_fact_that_a_person_reworded_is_met_by_its_own_words(
@@ -94,20 +94,20 @@ def test_a_fact_that_a_person_reworded_is_met_by_its_own_words(
     path.write_text(path.read_text().replace(fact.text, "Name the owner of every queue."))
     person.git("commit", "-qam", "reworded")
     learned(vault, [[run_of(5, HALF)]], NOW)
-    links = vault.store.head().links.of_type("reinforced")
+    links = vault.store.snapshot().links.of_type("reinforced")
     reinforced = [link for link in links if link.target.kind == "fact"]
     assert {(link.source.id[6:8], link.target.id) for link in reinforced} == {("02", fact.id)}
 
 
 def test_why_not_counts_the_runs_and_sessions_that_say_an_insight(vault: Vault) -> None:
     learned(vault, [[run_of(0, HALF)]], NOW)
-    _, answers = vault.why_not(next(iter(vault.store.head().outcomes)))
+    _, answers = vault.why_not(next(iter(vault.store.snapshot().outcomes)))
     (promote,) = (answer for answer in answers if answer.step == "promote")
     assert promote.reason.endswith("1 run of 1 session say it, and otherwise it takes two")
 
 
 def test_both_sides_are_listed(vault: Vault) -> None:
     learned(vault, [[run_of(0, RETRY), run_of(1, RETRY), run_of(2, NO_RETRY)]], NOW)
-    facts = vault.store.head().facts.values()
+    facts = vault.store.snapshot().facts.values()
     (fact,) = (fact for fact in facts if f"“{RETRY}”" in fact.text)
     assert [name[6:8] for name in vault.why(fact.id)["against"]] == ["03"]

@@ -46,7 +46,7 @@ def judge_as(vault: Vault, version: str, count: int) -> None:
 
 
 def facts(vault: Vault) -> int:
-    return len(list(vault.store.head().facts))
+    return len(list(vault.store.snapshot().facts))
 
 
 @pytest.mark.parametrize(("version", "count", "made"), [("2", 8, 8), ("1", 8, 0), ("1", 3, 3)])
@@ -64,11 +64,11 @@ def test_older_evaluations_make_no_more_than_a_handful_of_facts(
 def test_an_upgrade_is_shown_first_and_is_one_commit(vault: Vault) -> None:
     judge_as(vault, "1", 8)
     vault.run(now=NOW)
-    before = vault.store.head().commit
+    before = vault.store.snapshot().commit
     shown = api.upgrade(vault, now=NOW, dry=True)
     told = CliRunner().invoke(cli, ["--vault", str(vault.root), "doctor", "--upgrade"])
     assert "promote   8 facts: " in told.output
-    assert vault.store.head().commit == before
+    assert vault.store.snapshot().commit == before
     report = api.upgrade(vault, now=NOW)
     assert facts(vault) == 8
     assert len({done.commit for done in report.done}) == 1

@@ -96,7 +96,7 @@ def is_whole(world: World) -> None:
     """Assert that git and `check` find no problem in the committed files, whatever failed."""
     assert fsck(world) == ""
     vault = Vault.open(world.root)
-    head = vault.store.head()
+    head = vault.store.snapshot()
     assert vault.check().problems == []
     assert set(head.evaluations) <= set(head.outcomes)
     assert all(one.code == "yaml" for one in vault.inbox.quarantine.files())
@@ -104,7 +104,7 @@ def is_whole(world: World) -> None:
 
 def events(world: World) -> Counter[str]:
     """Count the records of each outcome by its event id."""
-    outcomes = Vault.open(world.root).store.head().outcomes.values()
+    outcomes = Vault.open(world.root).store.snapshot().outcomes.values()
     return Counter(one.event_id or "" for one in outcomes)
 
 
@@ -126,7 +126,7 @@ def is_done(world: World, own: int) -> None:
     """Assert that one run finishes everything and a second run finds nothing to do."""
     run(world)
     vault = Vault.open(world.root)
-    head = vault.store.head()
+    head = vault.store.snapshot()
     assert events(world) == given(own=own)
     assert sorted(head.evaluations) == sorted(head.outcomes)
     assert vault.run(now=NOW).done == []

@@ -103,7 +103,7 @@ def given(number: int) -> bytes:
 
 def events(vault: Vault) -> list[str]:
     """The recorded outcomes, in order."""
-    return sorted(one.event_id or "" for one in vault.store.head().outcomes.values())
+    return sorted(one.event_id or "" for one in vault.store.snapshot().outcomes.values())
 
 
 def files(place: Path, numbers: range) -> list[str]:
@@ -156,7 +156,7 @@ def test_a_daemon_and_four_writers_at_once_lose_nothing(
         writers = [start(*command("record", path)) for path in paths[first : first + 4]]
         assert [one.ended() for one in writers] == [0, 0, 0, 0], [one.said for one in writers]
     until(lambda: not vault.inbox.names())
-    until(lambda: len(vault.store.head().evaluations) == len(paths))
+    until(lambda: len(vault.store.snapshot().evaluations) == len(paths))
     daemon.child.send_signal(signal.SIGTERM)
     assert daemon.ended() == 0
     assert events(vault) == sorted(f"event-{n}" for n in range(len(paths)))
@@ -208,7 +208,7 @@ def test_who_only_reads_does_not_wait_for_a_writer(
 ) -> None:
     mine, known = files(tmp_path, range(2))
     vault.record([("known.json", Path(known).read_bytes())], now=NOW)
-    (name,) = vault.store.head().outcomes
+    (name,) = vault.store.snapshot().outcomes
     with stopped(start, vault, mine, point):
         for args in (("status",), ("why", name), ("skill", "list"), ("check",)):
             reading = forked.program(*args, folder=vault.root)
@@ -245,7 +245,7 @@ def lockless(monkeypatch: pytest.MonkeyPatch) -> None:
 def apply(root: Path, number: int) -> str:
     """Commit one more outcome through a new store."""
     store = Store(root, AGENDA)
-    head = store.head()
+    head = store.snapshot()
     change = record.record_change("coding", [outcome(raw(number))], [])
     policy, base = head.policy, head.commit
     (commit,) = store.apply([store.stage(change)], base, now=NOW, policy=policy)
@@ -257,7 +257,7 @@ def are_in_a_line(person: Person, commits: list[str]) -> None:
     line = person.git("log", "--format=%H", "main").split()
     assert set(commits) < set(line)
     assert person.git("rev-list", "--merges", "main") == ""
-    assert len(Vault.open(person.root).store.head().outcomes) == len(commits)
+    assert len(Vault.open(person.root).store.snapshot().outcomes) == len(commits)
     assert person.status() == ""
     assert not list((person.root / ".git/skillvault").glob("intent*"))
 
@@ -367,7 +367,7 @@ def test_a_git_that_read_the_index_before_us_and_wrote_it_after_us_takes_nothing
     person.git("add", "notes.md")
     person.git("commit", "-qm", "mine, once more")
     assert person.git("show", "--name-status", "--format=") == "A\tnotes.md"
-    assert len(vault.store.head().outcomes) == 1
+    assert len(vault.store.snapshot().outcomes) == 1
 
 
 def test_a_lock_of_a_persons_git_that_goes_while_it_is_looked_at_is_no_trouble(

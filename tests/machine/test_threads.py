@@ -111,4 +111,4 @@ def test_each_thread_stages_for_itself(vault: Vault) -> None:
     store = Store(vault.root, AGENDA)
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(lambda: id(store.index)).result() != id(store.index)
-        assert json.dumps(store.head().commit) == json.dumps(vault.store.head().commit)
+        assert json.dumps(store.snapshot().commit) == json.dumps(vault.store.snapshot().commit)

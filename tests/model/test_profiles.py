@@ -102,7 +102,7 @@ def facts(vault: Vault) -> list[str]:
 
 def from_memory(vault: Vault) -> list[str]:
     """Return the folder of each skill that facts made."""
-    links = vault.store.head().links.values()
+    links = vault.store.snapshot().links.values()
     names = sorted({link.target.id for link in links if link.type == "derived"})
     return [vault.skill(name)[1] for name in names]
 
@@ -135,7 +135,7 @@ def test_words_over_three_letters_decide_what_repeats_a_fact(vault: Vault, perso
     texts = ("do retry failed payments at the close", "do not retry failed payments at the close")
     learn(school, *(task(n, text) for n, text in enumerate(texts)))
     assert len(facts(school)) == 1
-    kinds = [link.type for link in school.store.head().links.values()]
+    kinds = [link.type for link in school.store.snapshot().links.values()]
     assert sorted(kind for kind in kinds if kind != "generated") == ["promoted", "reinforced"]
 
 
@@ -239,7 +239,7 @@ def test_merges(school: Vault) -> None:
 
 def strategy_links(vault: Vault) -> int:
     """Count the outcomes from which the strategy was made."""
-    links = vault.store.head().links.values()
+    links = vault.store.snapshot().links.values()
     return sum(link.target.id == "strategy-coding" for link in links)
 
 
@@ -463,7 +463,7 @@ def test_what_a_person_took_away_is_not_made_again(vault: Vault, person: Person)
     person.git("commit", "-qm", "Not this")
     report = vault.run(now=NOW)
     assert (report.done, len(report.rejected)) == ([], 1)
-    (outcome,) = vault.store.head().outcomes
+    (outcome,) = vault.store.snapshot().outcomes
     assert vault.why_not(outcome)[1][-1].state == "rejected"
 
 
@@ -484,12 +484,16 @@ def test_an_ungraded_failure_warns_once_and_the_success_right_after_it_teaches(
     ended = ["failure", "failure", "success", "success"]
     learn(vault, *(raw(n, result={"status": status}) for n, status in enumerate(ended)))
     assert sorted(skill.kind for skill in vault.skills()) == ["pattern", "warning"]
-    states = [vault.why_not(name)[1][-1].state for name in sorted(vault.store.head().outcomes)]
+    states = [vault.why_not(name)[1][-1].state for name in sorted(vault.store.snapshot().outcomes)]
     assert states == ["done", "done", "done", "not new"]
-    links = [link.type for link in vault.store.head().links.values() if link.target.kind == "skill"]
+    links = [
+        link.type for link in vault.store.snapshot().links.values() if link.target.kind == "skill"
+    ]
     assert sorted(links) == ["generated", "generated", "reinforced"]
     learn(vault, raw(8))
-    links = [link.type for link in vault.store.head().links.values() if link.target.kind == "skill"]
+    links = [
+        link.type for link in vault.store.snapshot().links.values() if link.target.kind == "skill"
+    ]
     assert sorted(links) == ["generated", "generated", "reinforced", "reinforced"]
     assert vault.run(now=NOW).done == []
     assert vault.check().problems == []

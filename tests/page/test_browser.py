@@ -265,7 +265,7 @@ def test_each_decision_on_the_page_is_one_commit(browser: Browser, decidable: Va
         for button in (
             "reject", "commit this text", "undo the latest commit", "approve",
         ):  # fmt: skip
-            tip = decidable.store.head().commit or ""
+            tip = decidable.store.snapshot().commit or ""
             if button == "commit this text":
                 tab.evaluate("location.hash = '#skill/mine'")
                 until(tab, "document.activeElement.matches('#detail h2')")
@@ -285,14 +285,14 @@ def test_what_was_typed_stays_if_it_is_refused(
     browser: Browser, decidable: Vault, text: str, confirms: bool
 ) -> None:
     desk = Deciding(decidable, confirms=confirms)
-    before = decidable.store.head().commit
+    before = decidable.store.snapshot().commit
     with server.serving(desk.served, 0) as address:
         tab = opened(browser, f"{address}#token={desk.token}").page
         tab.evaluate("location.hash = '#skill/mine'")
         until(tab, "document.activeElement.matches('#detail h2')")
         assert decide(tab, "commit this text", text) == 403
         assert tab.get_by_label("Its text").input_value() == text
-    assert decidable.store.head().commit == before
+    assert decidable.store.snapshot().commit == before
 
 
 def test_hostile_texts_do_nothing_in_a_browser(

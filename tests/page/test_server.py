@@ -125,7 +125,7 @@ class Deciding:
         self.decisions = WriteSession(vault, lambda: page_of_vault(vault), lambda: self.time)
         self.token = self.decisions.token
         self.served = server.ServedPage(
-            lambda: vault.store.head().commit or "",
+            lambda: vault.store.snapshot().commit or "",
             lambda: html_of(page_of_vault(vault), is_served=True, decides=True),
             self.decisions,
         )
@@ -186,7 +186,7 @@ def test_a_confirmed_decision_is_one_commit_in_the_name_of_the_person(ruled: Vau
     with server.serving(desk.served, 0) as address:
         status, _, cookie = desk.post(address, "/session", desk.token.encode())
         assert (status, "HttpOnly; SameSite=Strict" in cookie) == (200, True)
-        tip = ruled.store.head().commit or ""
+        tip = ruled.store.snapshot().commit or ""
         form, headers = desk.form(), {"Cookie": cookie.partition(";")[0]}
         assert desk.post(address, "/decide", form, **headers)[0] == 200
         assert page_of_vault(ruled).waiting == []
@@ -219,17 +219,17 @@ def test_a_form_that_is_not_the_pages_own_changes_nothing(
     with server.serving(desk.served, 0) as address:
         cookie = desk.post(address, "/session", desk.token.encode())[2].partition(";")[0]
         form = desk.form(**changes)
-        before = ruled.store.head().commit
+        before = ruled.store.snapshot().commit
         assert desk.post(address, "/decide", form, **({"Cookie": cookie} | headers))[0] == 403
-        assert (ruled.store.head().commit, desk.asked) == (before, [])
+        assert (ruled.store.snapshot().commit, desk.asked) == (before, [])
 
 
 def test_what_the_terminal_does_not_confirm_changes_nothing(ruled: Vault) -> None:
     desk = Deciding(ruled, confirms=False)
-    before = ruled.store.head().commit
+    before = ruled.store.snapshot().commit
     with pytest.raises(UsageError, match="nobody confirmed it"):
         desk.decisions.decide(desk.form())
-    assert ruled.store.head().commit == before
+    assert ruled.store.snapshot().commit == before
 
 
 def test_a_rejection_keeps_the_reason_that_the_person_wrote(ruled: Vault) -> None:
@@ -237,17 +237,17 @@ def test_a_rejection_keeps_the_reason_that_the_person_wrote(ruled: Vault) -> Non
     desk.decisions.decide(desk.form(act="reject", text="We use spaces."))
     assert desk.asked[-1] == "We use spaces."
     assert (page_of_vault(ruled).waiting, ruled.memory.facts()) == ([], [])
-    commit = ruled.store.head().commit or ""
+    commit = ruled.store.snapshot().commit or ""
     assert "We use spaces." in ruled.store.git.history.author_and_text([commit])[commit][1]
 
 
 @pytest.mark.parametrize("text", ["", " ", "Use tabs."])
 def test_a_rule_is_not_rejected_without_a_reason(ruled: Vault, text: str) -> None:
     desk = Deciding(ruled, confirms=True)
-    before = ruled.store.head().commit
+    before = ruled.store.snapshot().commit
     with pytest.raises(UsageError, match="why it is rejected"):
         desk.decisions.decide(desk.form(act="reject", text=text))
-    assert (ruled.store.head().commit, desk.asked) == (before, [])
+    assert (ruled.store.snapshot().commit, desk.asked) == (before, [])
 
 
 def test_the_terminal_shows_no_other_wording_than_the_approved_one(ruled: Vault) -> None:
@@ -264,7 +264,7 @@ def test_a_skill_that_waits_is_rejected(vault: Vault, person: Person) -> None:
     vault.run()
     desk = Deciding(vault, confirms=True)
     desk.decisions.decide(desk.form(act="reject", text="It is no general rule."))
-    assert not vault.store.head().skills.proposed
+    assert not vault.store.snapshot().skills.proposed
     assert not vault.run().done  # it is not proposed again
 
 
@@ -298,7 +298,7 @@ def test_an_edit_is_the_diff_that_the_terminal_showed(
     vault: Vault, person: Person, shelf: str
 ) -> None:
     commit_mine(person, shelf)
-    tip = vault.store.head().commit or ""
+    tip = vault.store.snapshot().commit or ""
     desk = Deciding(vault, confirms=True)
     form = desk.edit("# Mine\n\n1. Look twice.\u202e")
     desk.decisions.decide(form)
@@ -324,10 +324,10 @@ def test_a_text_that_no_skill_can_have_is_refused_before_the_question(
 ) -> None:
     commit_mine(person, "skills")
     desk = Deciding(vault, confirms=True)
-    before = vault.store.head().commit
+    before = vault.store.snapshot().commit
     with pytest.raises(UsageError, match=says):
         desk.decisions.decide(desk.edit(text))
-    assert (vault.store.head().commit, desk.asked) == (before, [])
+    assert (vault.store.snapshot().commit, desk.asked) == (before, [])
 
 
 def test_an_undo_that_cannot_be_is_refused_before_the_question(
@@ -356,7 +356,7 @@ def test_a_commit_before_the_yes_makes_the_decision_stale(ruled: Vault) -> None:
 
 
 def test_a_commit_after_the_yes_makes_the_decision_stale(ruled: Vault) -> None:
-    tip, (rule,) = ruled.store.head().commit, ruled.memory.waiting()
+    tip, (rule,) = ruled.store.snapshot().commit, ruled.memory.waiting()
     ruled.record([("a.json", as_file(raw()))])
     with ruled.store.require_tip(tip), pytest.raises(BranchMovedError):
         ruled.memory.approve(rule.id)

@@ -24,7 +24,9 @@ def test_a_pull_after_both_learned_has_no_conflict_and_touches_no_edit(
     assert {path: (clone.root / path).read_text() for path in edited} == edited
     assert other.git("rev-list", "--count", "--merges", "HEAD") == "1"
     (name,) = [skill.name for skill in clone.skills()]
-    assert clone.store.head().skills[name].created == vault.store.head().skills[name].created
+    assert (
+        clone.store.snapshot().skills[name].created == vault.store.snapshot().skills[name].created
+    )
     clone.run(now=NOW)  # it has both outcomes by now
     assert clone.run(now=NOW).done == []
     assert clone.check().problems == []

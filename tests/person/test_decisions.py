@@ -49,7 +49,7 @@ def _failure(name: str) -> dict[str, object]:
 def _outcome(vault: Vault) -> str:
     """The outcome that the live skill was learned from."""
     return next(
-        one.id for one in vault.store.head().outcomes.values() if one.event_id == "event-BTC"
+        one.id for one in vault.store.snapshot().outcomes.values() if one.event_id == "event-BTC"
     )
 
 

@@ -101,7 +101,7 @@ def test_an_edit_that_is_staged_and_undone_is_not_done_again(
     vault: Vault, person: Person, skill: Path
 ) -> None:
     text = skill.read_text()
-    skill.write_bytes(vault.store.files_of(PIN, vault.store.head())[PATH] or b"")
+    skill.write_bytes(vault.store.files_of(PIN, vault.store.snapshot())[PATH] or b"")
     person.git("add", "-A")
     skill.write_text(text)
     assert _waits(vault, PIN)
@@ -174,4 +174,4 @@ def test_an_evolved_skill_in_a_folder_with_an_odd_name_keeps_nothing_from_runnin
     person.git("mv", f"skills/{evolved}", f"skills/{name(evolved)}")
     person.git("commit", "-qm", "renamed", "--no-verify")
     _learn(vault, _loss(3))
-    assert len(vault.store.head().evaluations) == 4
+    assert len(vault.store.snapshot().evaluations) == 4

@@ -34,7 +34,7 @@ def tips(root: Path) -> tuple[str, str]:
 
 def lost(root: Path) -> set[str]:
     vault = Vault(root)
-    commits = find_losses(vault.store.git, vault.store.head())
+    commits = find_losses(vault.store.git, vault.store.snapshot())
     return {path for commit in commits for path in commit.files}
 
 
@@ -121,11 +121,11 @@ def test_a_decision_that_was_lost_is_brought_back(root: Path) -> None:
     name = vault.skills()[0].name
     vault.curate.retire(name, now=NOW)
     git(root, "reset", "-q", "--hard", "HEAD~1")
-    assert name in vault.store.head().skills
+    assert name in vault.store.snapshot().skills
     assert any(note.code == "lost" for note in vault.check().notes)
     pick(root)
-    assert name not in vault.store.head().skills
-    assert vault.store.head().skills.archived[name].status == "retired"
+    assert name not in vault.store.snapshot().skills
+    assert vault.store.snapshot().skills.archived[name].status == "retired"
     assert not vault.check().problems
     assert lost(root) == set()
 
@@ -161,7 +161,7 @@ def test_a_move_that_a_lost_commit_left_staged_is_ours(root: Path) -> None:
     vault.curate.retire(name, now=NOW)
     git(root, "reset", "-q", "--soft", "HEAD~1")
     vault.curate.retire(name, now=NOW)
-    assert vault.store.head().skills.archived[name].status == "retired"
+    assert vault.store.snapshot().skills.archived[name].status == "retired"
     assert git(root, "status", "--porcelain").stdout == ""
 
 
@@ -173,10 +173,10 @@ def test_what_a_run_did_to_several_skills_is_brought_back_as_a_whole(
         vault.record([("a.json", as_file(failure))], now=NOW + timedelta(minutes=number))
         vault.run(now=NOW + timedelta(minutes=number))
     assert vault.log(1)[0].subject == "refresh: evolved-coding"
-    before = dict(vault.store.head().files.items())
+    before = dict(vault.store.snapshot().files.items())
     person.git("reset", "-q", "--hard", "HEAD~1")
     pick(vault.root)
-    assert dict(vault.store.head().files.items()) == before
+    assert dict(vault.store.snapshot().files.items()) == before
     assert vault.run(now=NOW + timedelta(minutes=9)).done == []
     assert not vault.check().problems
 

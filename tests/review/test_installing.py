@@ -182,7 +182,7 @@ def test_all_of_a_source_waits_with_its_files_a_commit_a_skill_in_the_person_s_n
 
 def test_the_link_says_where_it_came_from_and_why_tells_it(vault: Vault, author: Author) -> None:
     (installed,) = install(vault, author.root).installed
-    (link,) = vault.store.head().links.values()
+    (link,) = vault.store.snapshot().links.values()
     assert (link.type, link.source.kind, link.target.id) == ("installed", "origin", "review")
     assert link.source.id == installed.digest.removeprefix("sha256:")[:16]
     assert link.metadata == {
@@ -296,7 +296,7 @@ def test_a_repository_at_a_ref_and_in_a_folder(vault: Vault, author: Author) -> 
     repository.git("commit", "-qam", "y")
     source = f"file://{author.root}#v1:sub"
     assert names(install(vault, source)) == ["tests"]
-    (link,) = vault.store.head().links.values()
+    (link,) = vault.store.snapshot().links.values()
     assert link.metadata["url"] == f"file://{author.root}#v1:sub/tests"
     assert link.metadata["version"] == commit
     assert update(vault).known == [f"tests: is up to date with {link.metadata['url']}"]
@@ -326,7 +326,7 @@ def test_a_registry_is_asked_for_its_latest_version_and_remembered(vault: Vault)
         source = parse_source("clawhub:ann/review", registry=site.url)
         assert names(vault.curate.installer.install(source, now=NOW)) == ["review"]
         assert site.asked == list(routes)
-        (link,) = vault.store.head().links.values()
+        (link,) = vault.store.snapshot().links.values()
         assert link.metadata["url"] == "clawhub:ann/review"
         assert (link.metadata["version"], link.metadata["registry"]) == ("1.2.0", site.url)
         assert update(vault).known == ["review: is up to date with clawhub:ann/review"]

@@ -127,7 +127,7 @@ def test_claude_is_asked_once_in_the_next_run(vault: Vault, shop: Path, api: Ser
     vault.curate.installer.learn(str(shop), now=NOW)
     vault.run(now=NOW)
     assert [rule.about for rule in vault.memory.waiting()] == ["Database"]
-    assert len(vault.store.head().answers) == 2
+    assert len(vault.store.snapshot().answers) == 2
     assert vault.run(now=NOW).done == []
     assert len(api.requests) == 2
 

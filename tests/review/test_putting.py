@@ -170,7 +170,7 @@ def _skills(count: int) -> list[Skill]:
 def test_of_mutated_skills_what_is_accepted_is_read_back(vault: Vault) -> None:
     accepted, refused = 0, list[str]()
     for skill in _skills(MUTANTS):
-        old = vault.store.head().skills.get(skill.name)
+        old = vault.store.snapshot().skills.get(skill.name)
         try:
             vault.curate.put(skill, now=NOW)
         except UsageError as error:

@@ -20,12 +20,12 @@ def recorded(vault: Vault, *outcomes: dict[str, object]) -> list[str]:
     """Record outcomes and return their ids in the order of time."""
     files = [(f"{number}.json", as_file(one)) for number, one in enumerate(outcomes)]
     vault.record(files, now=NOW)
-    return sorted(vault.store.head().outcomes)
+    return sorted(vault.store.snapshot().outcomes)
 
 
 def served(vault: Vault) -> dict[str, str]:
     """Return the texts of the living skills and of the facts that nothing contests, by name."""
-    head = vault.store.head()
+    head = vault.store.snapshot()
     skills = {name: skill.body.strip() for name, skill in head.skills.items()}
     runs, against = head.facts.supporter_counts(head.facts), head.facts.opponent_counts(head.facts)
     told = {
@@ -71,7 +71,7 @@ def test_a_commit_during_a_retraction_counts(
     recorded(other, raw(0), raw(1), raw(2), raw(3))
     retract(other, ids[0], "a wrong label", now=LATER)
     other.run(now=LATER)
-    assert len(vault.store.head().outcomes) == 4
+    assert len(vault.store.snapshot().outcomes) == 4
     assert served(vault) == served(other)
     assert vault.check().problems == []
     assert not vault.run(now=LATER).done
@@ -83,7 +83,7 @@ def test_an_outcome_whose_retraction_is_undone_counts_with_later_ones(
     for each in (vault, other):
         recorded(each, raw(0), raw(1), raw(2))
         each.run(now=NOW)
-    commit = retract(vault, min(vault.store.head().outcomes), "wrong", now=NOW).done[0].commit
+    commit = retract(vault, min(vault.store.snapshot().outcomes), "wrong", now=NOW).done[0].commit
     for each in (vault, other):
         recorded(each, raw(3), raw(4))
         each.run(now=LATER)
@@ -206,8 +206,8 @@ def test_an_index_built_anew_leaves_it_out_too(vault: Vault) -> None:
     for name in ids:
         retract(vault, name, "wrong", now=LATER)
     counted = "select count(*) from outcome where counts"
-    assert vault.store.head().rows(counted, []) == [(0,)]
+    assert vault.store.snapshot().rows(counted, []) == [(0,)]
     (vault.store.git.dirs()[0] / "skillvault/index.db").unlink()
     again = Vault(vault.root)
-    assert again.store.head().rows(counted, []) == [(0,)]
+    assert again.store.snapshot().rows(counted, []) == [(0,)]
     assert not again.run(now=LATER).done

@@ -177,7 +177,7 @@ def test_what_was_rejected_does_not_come_back_and_why_not_says_why(waiting: Vaul
     assert [one.reason for one in report.rejected] == ["one flaky machine"]
     recorded(waiting, raw(2), raw(3), raw(4))
     assert proposals(waiting) == []
-    outcome = next(iter(waiting.store.head().outcomes))
+    outcome = next(iter(waiting.store.snapshot().outcomes))
     (answer,) = [one for one in waiting.why_not(outcome)[1] if one.step == "generate"]
     assert (answer.state, answer.reason.endswith(": one flaky machine")) == ("rejected", True)
 
@@ -188,8 +188,8 @@ def test_what_says_the_same_is_not_made_and_not_written_at_each_run(waiting: Vau
     waiting.curate.reject(name, reason="known", now=LATER)
     recorded(waiting, *alike())
     assert guides(waiting) == []
-    assert not waiting.store.head().due.keys("generate")
-    outcome = max(waiting.store.head().outcomes)
+    assert not waiting.store.snapshot().due.keys("generate")
+    outcome = max(waiting.store.snapshot().outcomes)
     (answer,) = [one for one in waiting.why_not(outcome)[1] if one.step == "generate"]
     assert answer.reason.startswith(f"says the same as {name}, rejected in ")
     assert answer.reason.endswith(": known")
@@ -230,7 +230,7 @@ def test_a_rejection_after_one_taken_back_counts(waiting: Vault) -> None:
     waiting.curate.reject(name, reason="known for good", now=LATER)
     recorded(waiting, *alike())
     assert guides(waiting) == []
-    outcome = max(waiting.store.head().outcomes)
+    outcome = max(waiting.store.snapshot().outcomes)
     (answer,) = [one for one in waiting.why_not(outcome)[1] if one.step == "generate"]
     assert answer.reason.endswith(": known for good")
 

@@ -67,13 +67,13 @@ class History:
                 assert self.person.git("rev-parse", "HEAD") == before
             else:
                 undo(self.vault, name, now=NOW)
-                assert name not in self.vault.store.head().skills
+                assert name not in self.vault.store.snapshot().skills
                 self.run()
-                assert name not in self.vault.store.head().skills
+                assert name not in self.vault.store.snapshot().skills
 
     def retract(self) -> None:
         """Retract an outcome as wrong."""
-        head = self.vault.store.head()
+        head = self.vault.store.snapshot()
         names = sorted(set(head.outcomes) - set(head.retractions))
         if names:
             retract(self.vault, self.chance.choice(names), "wrong", now=NOW)
@@ -91,7 +91,7 @@ def whole(history: History) -> None:
     assert history.vault.check().problems == []
     assert history.person.status() == ""
     for name in history.edited:
-        skill = history.vault.store.head().skills.find(name)
+        skill = history.vault.store.snapshot().skills.find(name)
         assert skill is not None
         assert MINE.strip() in skill.body
 
@@ -126,9 +126,9 @@ def test_retracting_late_is_retracting_on_arrival(new_root: Path, seed: int) -> 
                 history.run = lambda: None  # type: ignore[method-assign]
                 for _ in range(6):
                     history.learn()
-            names = sorted(history.vault.store.head().outcomes)
+            names = sorted(history.vault.store.snapshot().outcomes)
             retract(history.vault, names[seed % len(names)], "wrong", now=NOW)
             history.vault.run(now=NOW + timedelta(minutes=1))
-            head = history.vault.store.head()
+            head = history.vault.store.snapshot()
             served.append({name: skill.body.strip() for name, skill in head.skills.items()})
         assert served[0] == served[1]

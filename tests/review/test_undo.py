@@ -46,9 +46,9 @@ def test_a_skill_is_undone_and_does_not_come_back(learned: Vault, person: Person
 
 def test_a_commit_is_undone_with_all_that_it_made(learned: Vault) -> None:
     undo(learned, made(learned, "promote", "")[:10], now=LATER)
-    assert not learned.store.head().facts
+    assert not learned.store.snapshot().facts
     assert not learned.run(now=LATER).done
-    assert not learned.store.head().facts
+    assert not learned.store.snapshot().facts
 
 
 def test_a_dry_run_shows_it_and_does_nothing(learned: Vault, person: Person) -> None:
@@ -204,7 +204,7 @@ def test_an_undone_decision_leaves_the_files_as_they_were(
 def test_a_version_whose_approval_is_undone_waits_again(stocked: Vault, person: Person) -> None:
     recorded(stocked, raw(6), raw(7))
     stocked.run(now=NOW)
-    version = next(n for n, s in stocked.store.head().skills.proposed.items() if s.replaces)
+    version = next(n for n, s in stocked.store.snapshot().skills.proposed.items() if s.replaces)
     files = person.git("rev-parse", "HEAD^{tree}")
     stocked.curate.approve(version, now=NOW)
     undo(stocked, person.git("rev-parse", "HEAD"), now=LATER)

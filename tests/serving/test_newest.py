@@ -131,7 +131,9 @@ def test_a_stated_rule_waits_in_the_place_of_its_older_version(vault: Vault) -> 
 def test_facts_that_replace_each_other_are_a_problem_and_no_endless_search(
     changed: Vault, person: Person
 ) -> None:
-    older, newer = (fact for fact in changed.store.head().facts.values() if fact.text != REWORDED)
+    older, newer = (
+        fact for fact in changed.store.snapshot().facts.values() if fact.text != REWORDED
+    )
     path = changed.memory.fact(older.id)[1]
     text = (changed.root / path).read_text()
     person.write(path, text.replace("trust: local", f"trust: local\nsupersedes: {newer.id}"))
@@ -161,7 +163,7 @@ def test_a_newer_value_replaces_the_older_ones_with_what_they_replaced(vault: Va
 
 def test_only_the_current_version_is_kept_or_retired(changed: Vault) -> None:
     current = changed.memory.facts()[0].id
-    (older,) = [f.id for f in changed.store.head().facts.values() if f.text == OLDER]
+    (older,) = [f.id for f in changed.store.snapshot().facts.values() if f.text == OLDER]
     for decide in (changed.memory.keep, changed.memory.retire):
         with pytest.raises(UsageError, match=r"was replaced by .* already"):
             decide(older, "Wrong.")

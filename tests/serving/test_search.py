@@ -62,7 +62,7 @@ def flooded(ours: Vault, person: Person) -> Vault:
 
 
 def test_untrusted_records_are_found_only_if_they_are_asked_for(flooded: Vault) -> None:
-    assert len(flooded.store.head().evaluations) == 5
+    assert len(flooded.store.snapshot().evaluations) == 5
     found = flooded.search(WORD, k=50)
     assert {one.trust for one in found} == {"local"}
     assert {one.kind for one in found} >= {"fact", "evaluation"}

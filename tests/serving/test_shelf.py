@@ -289,7 +289,7 @@ def test_a_decisions_recommendation_becomes_a_record(vault: Vault) -> None:
     found = vault.stats(decision=DECISION)
     assert (found["domain"], found["outcome"]) == ("coding", "pending")
     assert [row["skill"] for row in found["skills"] if row["shown"]] == shown(answer)
-    (receipt,) = vault.store.head().recommendations.by_decision(DECISION)
+    (receipt,) = vault.store.snapshot().recommendations.by_decision(DECISION)
     assert (receipt.task, receipt.facts) == (TASK, ())
 
 
@@ -331,7 +331,7 @@ def test_the_same_recommendation_twice_is_one_record(vault: Vault) -> None:
     for _ in range(2):
         vault.recommend("coding", TASK, decision=DECISION, now=NOW)
         vault.run(["record"], now=NOW)
-    assert vault.store.head().records.count_by_folder().get("recommendations") == 1
+    assert vault.store.snapshot().records.count_by_folder().get("recommendations") == 1
 
 
 @pytest.mark.parametrize("first", ["recommendation", "outcome"])
@@ -494,10 +494,10 @@ def test_what_changed_no_name_asks_no_outcome_again(vault: Vault, commit: Commit
     commit("skills/mine/SKILL.md", text("mine"))
     dropped(vault, outcome(applied=["mine"]))
     assert badge(vault, "mine") == "📊 Testing (1 uses)"
-    before = vault.store.head().uses.state
+    before = vault.store.snapshot().uses.state
     commit("skills/yours/SKILL.md", text("yours"))
     vault.recommend("coding")
-    assert vault.store.head().uses.state == before
+    assert vault.store.snapshot().uses.state == before
 
 
 # ── search ───────────────────────────────────────────────────────────────────────────

@@ -215,7 +215,7 @@ def test_words_after_an_answer_judge_it_whatever_a_test_said(client: Client) -> 
     client.end()
     statuses = {o.result.status: o.id for o in client.outcomes()}
     assert statuses.keys() == {"success", "failure"}
-    overruled = client.vault.store.head().outcomes.overruled_ids(statuses.values())
+    overruled = client.vault.store.snapshot().outcomes.overruled_ids(statuses.values())
     assert overruled == {statuses["success"]}
 
 

@@ -16,12 +16,12 @@ TASK = "Fix the flaky test of the checkout service"
 
 
 def _only(vault: Vault) -> Outcome:
-    (outcome,) = vault.store.head().outcomes.values()
+    (outcome,) = vault.store.snapshot().outcomes.values()
     return outcome
 
 
 def _of(vault: Vault, decision: str) -> Outcome:
-    (outcome,) = vault.store.head().outcomes.by_decision(decision)
+    (outcome,) = vault.store.snapshot().outcomes.by_decision(decision)
     return outcome
 
 
@@ -61,7 +61,7 @@ def test_a_bad_outcome_is_raised_and_nothing_of_it_is_kept(
 
 def test_a_dry_record_of_a_mapping_writes_nothing(vault: Vault) -> None:
     assert vault.record(raw(), now=NOW, dry=True).done
-    assert not vault.store.head().outcomes
+    assert not vault.store.snapshot().outcomes
 
 
 # ── a decision ───────────────────────────────────────────────────────────────────────
@@ -108,7 +108,7 @@ def test_an_interrupt_says_nothing_of_the_decision(vault: Vault) -> None:
         vault.decision("coding", TASK, id="d-1", now=NOW),
     ):
         raise KeyboardInterrupt
-    assert not vault.store.head().outcomes
+    assert not vault.store.snapshot().outcomes
 
 
 def test_what_cannot_be_recorded_hides_no_exception(vault: Vault, person: Person) -> None:

@@ -67,7 +67,7 @@ class Client:
     def outcomes(self) -> list[Outcome]:
         """Record the inbox and return this client's outcomes."""
         self.vault.run(["record"], now=self.at)
-        found = self.vault.store.head().outcomes.values()
+        found = self.vault.store.snapshot().outcomes.values()
         return [one for one in found if one.source.agent == "claude-code"]
 
 
@@ -189,7 +189,7 @@ def test_a_prompt_is_answered_and_what_was_shown_is_recorded(client: Client) -> 
     assert client.vault.inbox.names() == []
     client.end()
     client.outcomes()
-    (receipt,) = client.vault.store.head().recommendations.by_decision("p-1")
+    (receipt,) = client.vault.store.snapshot().recommendations.by_decision("p-1")
     assert (receipt.agent, receipt.task) == ("claude-code", TASK)
     assert client.ask("Translate a poem about the sea", "p-2") == ""
 
@@ -462,7 +462,7 @@ def test_where_skills_are_linked_they_are_exported_and_none_is_recommended(clien
     client.stop()
     (outcome,) = client.outcomes()
     assert outcome.result.status == "success"
-    assert not client.vault.store.head().recommendations.by_decision("p-1")
+    assert not client.vault.store.snapshot().recommendations.by_decision("p-1")
 
 
 def test_a_task_that_goes_on_ends_at_its_last_prompt(client: Client) -> None:

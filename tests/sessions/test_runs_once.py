@@ -40,7 +40,7 @@ Line = dict[str, Any]
 
 def outcomes_of(vault: Vault) -> dict[str, Outcome]:
     """Task -> its outcome; each task has one."""
-    outcomes = list(vault.store.head().outcomes.values())
+    outcomes = list(vault.store.snapshot().outcomes.values())
     tasks = [outcome.decision.task or "" for outcome in outcomes]
     assert sorted(tasks) == sorted(set(tasks))
     return dict(zip(tasks, outcomes, strict=True))

@@ -72,7 +72,7 @@ def session(
 def imported(vault: Vault, *paths: Path, client: str = "claude-code") -> dict[str, Outcome]:
     """Task -> the outcome of it, by the latest import."""
     vault.import_transcripts(client, paths, now=LATER)
-    outcomes = vault.store.head().outcomes.values()
+    outcomes = vault.store.snapshot().outcomes.values()
     return {outcome.decision.task: outcome for outcome in outcomes}
 
 
@@ -358,7 +358,7 @@ def test_a_dry_run_prints_a_table_and_records_nothing(vault: Vault) -> None:
     said, _ = call(vault, "import", "claude-code", str(REAL), "--dry-run")
     assert re.search(r"success +exit-code +fix +make the yen test pass", said)
     assert len(said.splitlines()) == 6
-    assert len(vault.store.head().outcomes) == 0
+    assert len(vault.store.snapshot().outcomes) == 0
 
 
 def test_refusals_say_which_command_to_use(vault: Vault, tmp_path: Path) -> None:
@@ -379,7 +379,7 @@ def test_refusals_say_which_command_to_use(vault: Vault, tmp_path: Path) -> None
 
 def test_transcripts_of_others_have_the_trust_that_is_given(vault: Vault) -> None:
     vault.import_transcripts("claude-code", [REAL], trust="untrusted", now=LATER)
-    assert {o.trust for o in vault.store.head().outcomes.values()} == {"untrusted"}
+    assert {o.trust for o in vault.store.snapshot().outcomes.values()} == {"untrusted"}
 
 
 def test_a_pattern_of_the_policy_makes_a_check_of_a_command() -> None:

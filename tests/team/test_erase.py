@@ -133,7 +133,7 @@ def _plain(value: object) -> bytes:
 def test_each_clone_that_erased_has_no_trace_and_the_vault_is_whole(team: Team) -> None:
     ada, ben, _ = team.clones
     assert hits(ada)
-    ids = sorted(ada.vault.store.head().outcomes)
+    ids = sorted(ada.vault.store.snapshot().outcomes)
     erase(ada, NAME, SECRET)
     ben.record([7])
     with pytest.raises(UsageError, match="skillvault erase --follow"):
@@ -147,7 +147,7 @@ def test_each_clone_that_erased_has_no_trace_and_the_vault_is_whole(team: Team) 
         assert clone.person.status() == ""
         assert clone.person.git("fsck", "--strict", "--no-dangling") == ""
     assert ada.tree() == ben.tree()
-    outcomes = Clone(ada.root).vault.store.head().outcomes
+    outcomes = Clone(ada.root).vault.store.snapshot().outcomes
     assert set(ids) < set(outcomes), "ids stay"
     assert len(outcomes) == len(ids) + 1
 
@@ -220,7 +220,7 @@ def test_an_outcome_goes_with_its_evaluation_and_its_words(team: Team, is_light:
     if is_light:
         for clone in (ada, ben):
             assert leave_out_months(clone.vault.store, date(2028, 1, 1), 1).files
-    head = ada.vault.store.head()
+    head = ada.vault.store.snapshot()
     name = next(n for n in head.outcomes if "ZOE" in (head.outcomes[n].decision.target or ""))
     with pytest.raises(UsageError, match="skillvault retract"):
         erase(ada, name)
@@ -232,7 +232,7 @@ def test_an_outcome_goes_with_its_evaluation_and_its_words(team: Team, is_light:
     for clone in (ada, ben):
         assert hits(clone, ["said that the size was wrong"]) == []
         assert Clone(clone.root).vault.check().problems == []
-        assert name not in Clone(clone.root).vault.store.head().outcomes
+        assert name not in Clone(clone.root).vault.store.snapshot().outcomes
         assert bool(list((clone.root / "outcomes").rglob("*.yaml"))) != is_light
         assert clone.person.status() == ""
 

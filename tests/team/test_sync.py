@@ -94,7 +94,7 @@ def test_what_two_clones_record_is_one_vault_and_nothing_is_left_to_do(team: Tea
     learned(team)
     ada, ben = team.clones
     assert ada.tree() == ben.tree()
-    assert len(ada.vault.store.head().outcomes) == 8
+    assert len(ada.vault.store.snapshot().outcomes) == 8
     for clone in team.clones:
         assert clone.vault.check().problems == []
         assert clone.person.status() == ""
@@ -189,13 +189,13 @@ def test_a_setting_that_both_changed_is_told_until_a_person_decides(team: Team) 
     ada.sync()
     assert ben.sync().undecided == {"promote.every": ["2", "3"]}
     assert ada.sync().undecided == ben.sync().undecided
-    assert ada.vault.store.head().policy.promote.every == 1
+    assert ada.vault.store.snapshot().policy.promote.every == 1
     lines = [line for line in ada.text("vault.yaml").splitlines() if "undecided" not in line]
     ada.person.write("vault.yaml", "\n".join([*lines, "promote:", "  every: 3", ""]))
     ada.person.git("commit", "-qam", "Three")
     team.sync()
     assert ben.sync().undecided == {}
-    assert ben.vault.store.head().policy.promote.every == 3
+    assert ben.vault.store.snapshot().policy.promote.every == 3
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
@@ -290,7 +290,7 @@ def test_a_push_that_is_always_outrun_ends_and_loses_nothing(team: Team) -> None
     with pytest.raises(VaultBusyError, match="run `skillvault sync` again"):
         exchange.sync_clones(ada.vault.store, LATER, pause=pauses.append)
     assert len(pauses) == 7
-    assert len(ada.vault.store.head().outcomes) == 2
+    assert len(ada.vault.store.snapshot().outcomes) == 2
 
 
 def test_a_remote_that_refuses_says_why_and_nothing_is_lost(team: Team) -> None:
@@ -332,7 +332,7 @@ def test_two_vaults_without_a_common_commit_are_not_merged(team: Team, tmp_path:
 def test_the_learner_that_is_silent_while_outcomes_wait_is_told_of(team: Team) -> None:
     learned(team)
     _, ben = team.clones
-    head, late = ben.vault.store.head(), LATER + timedelta(days=2)
+    head, late = ben.vault.store.snapshot(), LATER + timedelta(days=2)
     assert describe_silence(head, "ada", 0, late) is None
     assert describe_silence(head, "ada", 3, LATER) is None
     assert describe_silence(head, None, 3, late) is None

@@ -75,7 +75,7 @@ def test_retracting_elsewhere_is_retracting_at_the_learner(
     served = []
     for number in (0, 1):
         clones = made.copy(tmp_path / str(number), outcomes)
-        wrong = sorted(clones[0].vault.store.head().outcomes)[place]
+        wrong = sorted(clones[0].vault.store.snapshot().outcomes)[place]
         retract(clones[number].vault, wrong, "wrong", now=LATER)
         says = clones[number].person.git("log", "-1", "--format=%B", "--grep=^retract: ")
         assert ("ada learns, and computes" in says) is bool(number)
@@ -127,7 +127,7 @@ def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
     ada.vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(like)], now=LATER)
     assert "known" in [one.reason for one in ada.run().rejected]
     exchange(ada, ben)
-    assert not ada.vault.store.head().due.keys("generate")
+    assert not ada.vault.store.snapshot().due.keys("generate")
     if way == "revert":
         ben.person.git("revert", "--no-edit", ben.person.git("rev-parse", "HEAD^{/^reject: }"))
     else:

@@ -161,12 +161,12 @@ def files(**contents: str) -> Change:
 def applied(vault: Vault, change: Change) -> Snapshot:
     """Apply a change and return the vault's snapshot."""
     thought_of(vault, change)()
-    return vault.store.head()
+    return vault.store.snapshot()
 
 
 def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
     """Stage a change on the present HEAD and return the function that commits it."""
-    base = vault.store.head().commit
+    base = vault.store.snapshot().commit
     try:
         laid = vault.store.stage(change)
     except UncommittedEditError:

@@ -54,7 +54,7 @@ def test_a_new_vault_is_a_repository_with_one_commit_and_nothing_to_commit(tmp_p
         "inbox/ and quarantine/",
         "the pre-commit hook",
     ]
-    assert vault.store.head().policy.domains == ("perps",)
+    assert vault.store.snapshot().policy.domains == ("perps",)
 
 
 def test_two_clones_that_append_rules_merge_without_a_conflict(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_domain_that_yaml_would_take_for_something_else_stays_a_name(
     tmp_path: Path, name: str
 ) -> None:
     vault, _ = Vault.init(tmp_path / "vault", [name, "perps"], now=NOW)
-    assert vault.store.head().policy.domains == (name, "perps")
+    assert vault.store.snapshot().policy.domains == (name, "perps")
 
 
 @pytest.mark.parametrize("name", ["../x", "A", "a b", "", "a\n", "a/b"])
@@ -181,7 +181,7 @@ def test_the_branch_that_stands_there_becomes_the_vault_s(tmp_path: Path) -> Non
     person = repository(tmp_path / "repo")
     person.git("symbolic-ref", "HEAD", "refs/heads/123")
     vault, _ = Vault.init(person.root, now=NOW)
-    assert (vault.store.head().policy.branch, vault.status().paused) == ("123", None)
+    assert (vault.store.snapshot().policy.branch, vault.status().paused) == ("123", None)
 
 
 def test_a_person_s_own_gitignore_is_left_and_the_inbox_excluded_locally(tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ def test_a_new_repository_has_the_ids_we_compute_whatever_the_default(
     monkeypatch.setenv("GIT_DEFAULT_HASH", "sha256")
     subprocess.run(["git", "config", "--global", "init.defaultObjectFormat", "sha256"], check=True)
     vault, _ = Vault.init(tmp_path / "vault", now=NOW)
-    assert len(vault.store.head().commit or "") == 40
+    assert len(vault.store.snapshot().commit or "") == 40
 
 
 def test_a_bare_repository_is_refused_and_nothing_is_written(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ class ClientCalls:
     ) -> None:
         self._store, self._queue, self._clock = store, queue, clock
         self._ledger = Ledger(store.ledger.path, clock)
-        self._policy: JudgePolicy = store.head().policy.judge
+        self._policy: JudgePolicy = store.snapshot().policy.judge
         self._client = CLIENTS[self._policy.client]
         self._state_folder = store.git.dirs()[1] / "skillvault"
         self._call_folder = self._state_folder / "client"
@@ -185,8 +185,10 @@ class ClientCalls:
 
     def _spare_calls(self) -> float:
         """Return the calls that the trusted outcomes of a week allow, less the calls made."""
-        view, start = self._store.head(), self._now() - _WEEK
-        outcomes = [view.outcomes.since(name, start) for name in view.outcomes.domains("local")]
+        snapshot, start = self._store.snapshot(), self._now() - _WEEK
+        outcomes = [
+            snapshot.outcomes.since(name, start) for name in snapshot.outcomes.domains("local")
+        ]
         allowance = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
         return allowance - self._ledger.count_calls(_WEEK.total_seconds())
 

@@ -30,7 +30,7 @@ from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError, NoAnswerError
 from skillvault.model.records import Answer, Fact, Outcome, Ref, Session, Trust
 from skillvault.vault.files import redact
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 _Reply = TypeVar("_Reply", bound=Struct)
 
@@ -79,10 +79,10 @@ def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | Non
     )
 
 
-def with_draft(change: Change, draft: Draft, view: Topics) -> Change:
+def with_draft(change: Change, draft: Draft, snapshot: Snapshot) -> Change:
     """Add the note of a draft to its change, and the answer from which the draft was made."""
     noted_change = change.with_note(draft.note)
-    if draft.record is None or draft.record.id in view.answers:
+    if draft.record is None or draft.record.id in snapshot.answers:
         return noted_change
     return replace(
         noted_change,

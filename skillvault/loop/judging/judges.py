@@ -26,7 +26,7 @@ from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import Answer
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import redact
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from skillvault.judge.claude.questions import JudgeRequest
@@ -44,14 +44,14 @@ def policy_judge(
     `seconds` replaces the policy's deadline for an answer. With `unasked`, the judge collects its
     questions there for a batch and sends none.
     """
-    view = store.head()
-    policy, distill_policy = view.policy.judge, view.policy.distill
+    snapshot = store.snapshot()
+    policy, distill_policy = snapshot.policy.judge, snapshot.policy.distill
     if seconds is not None:
         policy = replace(policy, deadline_seconds=seconds)
     if policy.provider == "offline":
         return offline.OfflineJudge()
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
-    texts = view.files.read(paths)
+    texts = snapshot.files.read(paths)
     vault_prompts = {
         paths[path]: content.decode(errors="replace") for path, content in texts.items()
     }
@@ -89,10 +89,10 @@ def _calibration_material(store: Store, author: str, domain: str) -> dict[str, A
     return record.material if record else {}
 
 
-def calibration_of(view: Topics, author: str, domain: str) -> Calibration | None:
+def calibration_of(snapshot: Snapshot, author: str, domain: str) -> Calibration | None:
     """Return the calibration of a judge in a domain, or None before the first tested verdict."""
-    evaluations = view.evaluations.latest_tested(author, domain, MAX_VERDICTS)
-    return calibration(evaluations, view.outcomes.get_many(e.id for e in evaluations))
+    evaluations = snapshot.evaluations.latest_tested(author, domain, MAX_VERDICTS)
+    return calibration(evaluations, snapshot.outcomes.get_many(e.id for e in evaluations))
 
 
 def judge_for_case(judge: Judge, case: Case, provider: str) -> Judge:
@@ -107,14 +107,14 @@ def judge_for_case(judge: Judge, case: Case, provider: str) -> Judge:
     return judge
 
 
-def accuracy_of(judge: Judge, view: Topics) -> Accuracy | None:
+def accuracy_of(judge: Judge, snapshot: Snapshot) -> Accuracy | None:
     """Return the accuracy of this version of a judge, or None without tested verdicts."""
-    return accuracy(view.evaluations.agreements(judge.info))
+    return accuracy(snapshot.evaluations.agreements(judge.info))
 
 
 def collecting_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
     """Return a judge that collects its questions for a batch, or None if it needs no batch."""
-    if store.head().policy.judge.provider != "claude":
+    if store.snapshot().policy.judge.provider != "claude":
         return None
     return policy_judge(store, unasked=unasked)
 

@@ -89,7 +89,7 @@ class QuestionQueue:
         run = self._new_run()
         limit = n
         if session is not None:
-            answer_count = run.view.answers.count_of_session(session)
+            answer_count = run.snapshot.answers.count_of_session(session)
             limit = min(n, run.policy.judge.asks_per_session - answer_count)
         batch: list[OpenQuestion] = []
         for question in self.open_questions(run, untrusted=untrusted):
@@ -138,7 +138,7 @@ class QuestionQueue:
             report = self._commit(list(records.values()), now)
             report.done[:0] = earlier_results
             # Another writer may have committed an answer to the same question first.
-            stored = self._new_run().view.answers.get_many(records)
+            stored = self._new_run().snapshot.answers.get_many(records)
             lost_keys = [key for key, record in records.items() if stored.get(key) != record]
             if not lost_keys:
                 return report
@@ -180,7 +180,7 @@ class QuestionQueue:
         self, run: "Run", question: "OpenQuestion | None", reply: AgentReply, session: str | None
     ) -> Answer | None:
         """Return the record of a reply, or None if the vault has it; raise for a bad reply."""
-        old_answer = run.view.answers.get(reply.key)
+        old_answer = run.snapshot.answers.get(reply.key)
         if old_answer is not None:
             # The vault adds `unlike` to a reply.
             old_reply = {key: value for key, value in old_answer.reply.items() if key != "unlike"}

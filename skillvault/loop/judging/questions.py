@@ -125,14 +125,14 @@ def find_open_questions(
     Without `untrusted`, leave out questions that quote untrusted records.
     """
     recent_ids: dict[str, list[str]] = {}
-    for domain in sorted(run.view.outcomes.domains("untrusted")):
+    for domain in sorted(run.snapshot.outcomes.domains("untrusted")):
         start = _earliest_time(run, domain)
-        if ids := run.view.outcomes.since(domain, start, None if untrusted else "local"):
+        if ids := run.snapshot.outcomes.since(domain, start, None if untrusted else "local"):
             recent_ids[domain] = ids
     questions: dict[str, OpenQuestion] = {}
     for question in _find_questions(run, judge, recent_ids):
         is_allowed = untrusted or question.place.trust == "local"
-        if is_allowed and question.matter_key not in run.view.answers:
+        if is_allowed and question.matter_key not in run.snapshot.answers:
             questions.setdefault(question.matter_key, question)
     return sorted(
         questions.values(),
@@ -159,8 +159,8 @@ def _find_questions(
 ) -> Iterator[OpenQuestion]:
     """Yield the questions about the recent outcomes of each domain, answered or not."""
     for domain, ids in recent_ids.items():
-        outcomes = run.view.outcomes.get_many(ids)
-        for outcome_id, evaluation in run.view.evaluations.get_many(outcomes).items():
+        outcomes = run.snapshot.outcomes.get_many(ids)
+        for outcome_id, evaluation in run.snapshot.evaluations.get_many(outcomes).items():
             yield from _outcome_questions(run, judge, outcomes[outcome_id], evaluation)
         for text in texts_about(run, domain, ids):
             if _is_about(text.brief, ids):
@@ -169,7 +169,7 @@ def _find_questions(
     for text in chain(general_texts(run) if ids else (), passage_texts(run)):
         if _is_about(text.brief, ids):
             yield from _text_questions(run, judge, text)
-    for domain in sorted(run.view.sessions.domains_of("untrusted")):
+    for domain in sorted(run.snapshot.sessions.domains_of("untrusted")):
         start = _earliest_time(run, domain)
         for text in session_texts(run, domain):
             if place_of_brief(text.brief).at >= start:
@@ -184,7 +184,7 @@ def _is_about(brief: Brief, outcome_ids: Sequence[str]) -> bool:
 
 
 def _earliest_time(run: Run, domain: str) -> datetime:
-    now = clock(run.view, domain, run.now, run.profile) or run.now
+    now = clock(run.snapshot, domain, run.now, run.profile) or run.now
     return now - timedelta(days=run.policy.judge.patience)
 
 
@@ -201,7 +201,7 @@ def _outcome_questions(
     if insight is None:
         return
     if outcome.decision.reasoning.strip():
-        witnesses = (answer.session for answer in run.view.answers.about(outcome.id))
+        witnesses = (answer.session for answer in run.snapshot.answers.about(outcome.id))
         sessions = frozenset(filter(None, [outcome.source.session, *witnesses]))
         yield OpenQuestion(verdict, outcome.id, _VERDICT, place, sessions)
     rank = _RANKS.get(insight.topic.kind, _INSIGHT)
@@ -232,7 +232,7 @@ def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterat
 
 def _changed_share(run: Run, subject: str, findings: Findings) -> float:
     """Return the share (0..1) of statements that rest on outcomes since the latest answer."""
-    answer_times = [answer.at for answer in run.view.answers.about(subject)]
+    answer_times = [answer.at for answer in run.snapshot.answers.about(subject)]
     if not answer_times or not findings.statements:
         return 1.0
     new_ids = {o.id for o in findings.account.outcomes if o.occurred_at > max(answer_times)}
@@ -302,10 +302,10 @@ def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
             continue  # a next version: its text is the text of the skill that it replaces
         excerpts = session_excerpts(run, name)
         if skill.kind != "evolved":
-            links = run.view.links.by_target([Ref("skill", name)])
+            links = run.snapshot.links.by_target([Ref("skill", name)])
             sources = {link.source.id for link in links if link.type == "distilled"}
             excerpts = [session for session in excerpts if session.id in sources]
-        elif with_waiting_account(run.view, skill).account != sessions_digest(excerpts):
+        elif with_waiting_account(run.snapshot, skill).account != sessions_digest(excerpts):
             continue
         if excerpts:
             brief = excerpt_of(excerpts)
@@ -314,7 +314,7 @@ def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
 
 def passage_texts(run: Run) -> Iterator[RewritableText]:
     """Yield the passages of documents; the judge says which correction a passage states."""
-    for passage in run.view.corrections.passages():
+    for passage in run.snapshot.corrections.passages():
         yield RewritableText(passage.id, Passage(passage), partial(decide_passage, run, passage))
 
 
@@ -357,22 +357,24 @@ def _find_answers(run: Run, ref: Ref) -> Iterator[Answer]:
     if ref.kind in ("evaluation", "outcome"):
         yield from _answers_about(run, [ref.id])
     if ref.kind == "fact":
-        links = run.view.links.by_target([ref])
+        links = run.snapshot.links.by_target([ref])
         sources = [link.source.id for link in links if link.type == "promoted"]
         yield from _answers_about(run, sources)
     if ref.kind == "skill":
-        commits = run.view.history.commits_changing(ref)
-        parts = run.view.history.parts_of(commits[0].sha) if commits else []
+        commits = run.snapshot.history.commits_changing(ref)
+        parts = run.snapshot.history.parts_of(commits[0].sha) if commits else []
         refs = [text for part in parts for text in (*part.sources, *part.targets)]
         keys = [text.partition(":")[2] for text in refs if text.startswith("answer:")]
-        yield from run.view.answers.get_many(keys).values()
+        yield from run.snapshot.answers.get_many(keys).values()
 
 
 def _answers_about(run: Run, outcome_ids: Sequence[str]) -> Iterator[Answer]:
-    for outcome in run.view.outcomes.get_many(outcome_ids).values():
-        yield from run.view.answers.about(outcome.id)
+    for outcome in run.snapshot.outcomes.get_many(outcome_ids).values():
+        yield from run.snapshot.answers.about(outcome.id)
         if isinstance(run.judge, AgentJudge | ClaudeJudge):
             # Several outcomes may share the verdict on their decision.
             key = run.judge.questions.verdict_question(blind_case(outcome)).topic.question
             subject = prompts.subject_line(*outcome.subject)
-            yield from (answer for answer in run.view.answers.about(subject) if answer.id == key)
+            yield from (
+                answer for answer in run.snapshot.answers.about(subject) if answer.id == key
+            )

@@ -72,4 +72,4 @@ def _weights() -> dict[str, int]:
 def bands() -> list[tuple[int, str]]:
     """Return the bands of `common_words.txt`, each with its entries, `stem` or `stem=word`."""
     words = read_sections("skillvault.model.english", "common_words.txt")
-    return [(int(head), entries) for head, entries in words]
+    return [(int(snapshot), entries) for snapshot, entries in words]

@@ -26,7 +26,7 @@ def read_patterns(package: str, name: str) -> dict[str, re.Pattern[str]]:
     Lines below a head `[name as written]` are matched in the given case, others in any case.
     """
     patterns: dict[str, re.Pattern[str]] = {}
-    for head, text in read_sections(package, name):
-        flags = re.NOFLAG if head.endswith(_AS_WRITTEN) else re.IGNORECASE
-        patterns[head.removesuffix(_AS_WRITTEN)] = regex("|".join(join_lines(text)), flags)
+    for snapshot, text in read_sections(package, name):
+        flags = re.NOFLAG if snapshot.endswith(_AS_WRITTEN) else re.IGNORECASE
+        patterns[snapshot.removesuffix(_AS_WRITTEN)] = regex("|".join(join_lines(text)), flags)
     return patterns

@@ -115,7 +115,7 @@ def closed_size(root: Path, today: date, keep: int) -> int:
 
 
 def _check_normal(store: Store) -> None:
-    policy = store.head().policy
+    policy = store.snapshot().policy
     if reason := store.git.pause_reason(policy.branch):
         raise PausedError(f"paused: {reason}")
     clear_up(store.root, store.git, policy.branch)

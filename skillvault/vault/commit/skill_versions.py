@@ -12,10 +12,10 @@ from skillvault.model.text import front_matter
 from skillvault.vault.files import layout
 from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
-from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.snapshot import Snapshot
 
 
-def folder_files(git: Git, snapshot: Topics, folder: str) -> dict[str, bytes]:
+def folder_files(git: Git, snapshot: Snapshot, folder: str) -> dict[str, bytes]:
     """Return the bytes of each committed file in a folder, as `Program` if executable."""
     contents = snapshot.files.read(snapshot.files.below(folder))
     entries = git.entries(snapshot.commit, list(contents))

@@ -42,7 +42,7 @@ from skillvault.vault.git.repository import Git
 from skillvault.vault.index import follow
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.schema import IndexedCommit, index_parts
-from skillvault.vault.index.snapshot import Snapshot, Staging, Topics
+from skillvault.vault.index.snapshot import Snapshot, Staging
 
 if TYPE_CHECKING:
     from skillvault.vault.commit.files import AppendedPrefix
@@ -72,11 +72,11 @@ def clear_taken(store: Store) -> None:
     commits = store.taken.commits()
     if not commits or not os.access(store.git.dirs()[0], os.W_OK):
         return
-    head = store.head()
-    if store.git.pause_reason(head.policy.branch):
+    snapshot = store.snapshot()
+    if store.git.pause_reason(snapshot.policy.branch):
         return
     for commit in commits:
-        if head.history.parts_of(commit):
+        if snapshot.history.parts_of(commit):
             store.taken.forget(commit)
         else:
             store.taken.put_back(commit)
@@ -142,7 +142,7 @@ class Store(threading.local):
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
-    def head(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """Return a snapshot of the committed vault. Later commits do not change the snapshot."""
         self.follow()
         return Snapshot(self.index.pin(), self.git.blobs)
@@ -162,7 +162,7 @@ class Store(threading.local):
     def git_index(self) -> WorkTreeView:
         """Return a view of git's index, which has the files of the next commit."""
         contents = {path: entry.id for path, entry in self.git.index_file.all_entries().items()}
-        return WorkTreeView(contents, self.git.blobs, self.head().records.by_blob)
+        return WorkTreeView(contents, self.git.blobs, self.snapshot().records.by_blob)
 
     def work_tree(self) -> WorkTreeView:
         """Return a view of the work tree, with committed and uncommitted files."""
@@ -184,11 +184,11 @@ class Store(threading.local):
             blobs = list(keys)
             return data | self.git.blobs(blob for blob in blobs if blob not in data)
 
-        return WorkTreeView(contents, read_blobs, self.head().records.by_blob)
+        return WorkTreeView(contents, read_blobs, self.snapshot().records.by_blob)
 
     # ── changes ──────────────────────────────────────────────────────────────────────
 
-    def files_of(self, change: Change, base: Topics) -> dict[str, bytes | None]:
+    def files_of(self, change: Change, base: Snapshot) -> dict[str, bytes | None]:
         """Return the new bytes of each path that a change touches, with None for a removed file.
 
         Raises UncommittedEditError if an edited file is gone or a move would replace a file.
@@ -358,7 +358,7 @@ class Store(threading.local):
             file_changes.has_abandoned_files(git_dir / "skillvault")
         )
         if has_lock or has_work:
-            branch = self.head().policy.branch
+            branch = self.snapshot().policy.branch
             with self.lock_writer(wait=wait):
                 # While the lock of a killed writer exists, no git has changed its state.
                 if has_lock or self.git.pause_reason(branch, may_be_empty=True) is None:
@@ -420,7 +420,7 @@ def _new_path(record: Record, change: Change) -> str:
         raise UncommittedEditError(f"{change.subject}: {error}; rename its folder") from None
 
 
-def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
+def edit_link_lists(change: Change, base: Snapshot) -> dict[str, bytes | None]:
     """Return the new bytes of each list of links that a change alters.
 
     An evaluation gets an empty list at once, because git cannot revert the commit that created a
@@ -456,7 +456,7 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
     return files
 
 
-def _find_list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
+def _find_list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Snapshot) -> str:
     """Return the path of a record's list of links.
 
     Raises UncommittedEditError if the record does not exist.
@@ -470,14 +470,14 @@ def _find_list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> s
     raise UncommittedEditError(f"{owner}: removed by a commit meanwhile; run again")
 
 
-def _find_changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
+def _find_changed_links(files: Mapping[str, bytes | None], base: Snapshot) -> Iterator[Link]:
     owners = {path: owner for path in files if (owner := layout.links_owner(path))}
     contents = base.files.read(owners)
     for path, owner in owners.items():
         yield from link_lists.diff_links(owner, contents.get(path, b""), files[path] or b"")
 
 
-def _find_origins(change: Change, base: Topics) -> dict[str, str]:
+def _find_origins(change: Change, base: Snapshot) -> dict[str, str]:
     return {
         move.target + path.removeprefix(move.source): path
         for move in change.moves
@@ -485,7 +485,7 @@ def _find_origins(change: Change, base: Topics) -> dict[str, str]:
     }
 
 
-def _read_replacements(change: Change, base: Topics) -> dict[str, bytes]:
+def _read_replacements(change: Change, base: Snapshot) -> dict[str, bytes]:
     expected_blobs = [(adoption.path, adoption.blob) for adoption in change.adopts]
     expected_blobs += [(replacement.path, replacement.blob) for replacement in change.replaces]
     for path, blob in expected_blobs:
@@ -495,11 +495,11 @@ def _read_replacements(change: Change, base: Topics) -> dict[str, bytes]:
     return files | {replacement.path: replacement.content for replacement in change.replaces}
 
 
-def _read_committed(base: Topics, path: str) -> bytes:
+def _read_committed(base: Snapshot, path: str) -> bytes:
     return base.files.read([path]).get(path, b"")
 
 
-def _read_prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
+def _read_prefixes(change: Change, base: Snapshot) -> dict[str, AppendedPrefix]:
     """Return the prefix of each file that agents append to and the change replaces."""
     prefixes: dict[str, AppendedPrefix] = {}
     for adoption in change.adopts:

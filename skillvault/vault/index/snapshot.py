@@ -135,8 +135,8 @@ and not exists (select 1 from outcome o where o.id = f.ref_id and o.trust = 'loc
 """
 
 
-class Topics:
-    """The queries to a vault, by topic; see `Snapshot` and `Staging`."""
+class Snapshot:
+    """The vault at one commit, with its queries by topic. Later changes do not affect it."""
 
     def __init__(self, source: IndexDatabase | Pin, blobs: Blobs) -> None:
         reader = Reader(source, blobs)
@@ -227,11 +227,7 @@ class Topics:
             return ranking.search_texts(database, text, limit, filters, nearness=nearness)
 
 
-class Snapshot(Topics):
-    """The vault at one commit. Later changes do not affect it."""
-
-
-class Staging(Topics):
+class Staging(Snapshot):
     """The vault with its staged files, on which a run works.
 
     Derived data (queues, uses, other layers) is written here, too.
@@ -264,7 +260,7 @@ class Staging(Topics):
         return {**self._committed([blob for blob in ids if blob not in contents]), **contents}
 
 
-def evidence_of(snapshot: Topics, ref: Ref) -> SkillEvidence | None:
+def evidence_of(snapshot: Snapshot, ref: Ref) -> SkillEvidence | None:
     """Return the evidence file of a skill, or None if it is missing or unreadable."""
     path = snapshot.records.path_of(ref)
     file = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""

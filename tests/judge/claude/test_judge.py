@@ -44,7 +44,7 @@ def learn(vault: Vault, *given: Body) -> Vault:
 
 def evaluation(vault: Vault) -> Evaluation:
     """The vault's only evaluation."""
-    (found,) = vault.store.head().evaluations.values()
+    (found,) = vault.store.snapshot().evaluations.values()
     return found
 
 
@@ -127,7 +127,7 @@ def test_a_prompt_of_the_vault_stands_before_the_packages(claudes: Vault, api: S
     learn(claudes, trade(1, decision__reasoning="I buy as it falls, with a stop at 3 %."))
     asked = [body["system"][0]["text"] for body in api.requests if asked_for(body) == "verdict"]
     assert asked[1:] == ["Judge as a risk officer would.\n"]
-    prompts = {one.judge.prompt for one in claudes.store.head().evaluations.values()}
+    prompts = {one.judge.prompt for one in claudes.store.snapshot().evaluations.values()}
     assert len(prompts) == 2
 
 

@@ -290,7 +290,7 @@ def test_nobody_is_asked_about_an_outcome_of_which_nothing_could_be_learned(
     claudes: Vault, api: Server
 ) -> None:
     learned(claudes, deployed(status="success"))
-    (found,) = claudes.store.head().evaluations.values()
+    (found,) = claudes.store.snapshot().evaluations.values()
     assert (found.key_insight, found.judge.name, found.judge.tokens) == (None, "offline", None)
     assert api.requests == []
 

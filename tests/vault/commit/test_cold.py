@@ -143,7 +143,7 @@ def test_an_outcome_of_a_closed_month_is_retracted_and_its_skill_undone(
     old_vault: Vault, person: Person
 ) -> None:
     leave_out_months(old_vault.store, TODAY, 2)
-    head = old_vault.store.head()
+    head = old_vault.store.snapshot()
     api.retract(old_vault, min(head.outcomes), "it was a mistake", now=NOW)
     api.undo(old_vault, head.skills.names("skills")[0], now=NOW)
     assert old_vault.check().problems == []

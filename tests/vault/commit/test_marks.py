@@ -22,7 +22,7 @@ def put(vault: Vault, person: Person, shelf: str, text: str) -> None:
     person.write(f"{shelf}/a-skill/SKILL.md", text)
     person.git("add", "-A")
     person.git("commit", "-qm", "by hand")
-    vault.store.head()
+    vault.store.snapshot()
 
 
 def move(source: str, target: str, *edits: Edit) -> Change:
@@ -56,7 +56,7 @@ def test_a_skill_is_internal_as_long_as_it_is_not_served_and_all_other_bytes_sta
 
 def test_the_mark_stays_on_the_way_from_one_shelf_to_another(vault: Vault, person: Person) -> None:
     put(vault, person, "proposed", MINE.replace("  # mine\n", MARK + "  # mine\n"))
-    before = text_of(vault.store.head(), "proposed")
+    before = text_of(vault.store.snapshot(), "proposed")
     assert text_of(applied(vault, move("proposed", "archive")), "archive") == before
 
 
@@ -101,7 +101,7 @@ def test_a_file_that_cannot_be_marked_makes_only_its_change_wait(
         UncommittedEditError, match=r"archive/a-skill/SKILL.md: metadata.internal.*by hand"
     ):
         applied(vault, move("skills", "archive"))
-    assert vault.store.head().files.below("skills/a-skill") == ["skills/a-skill/SKILL.md"]
+    assert vault.store.snapshot().files.below("skills/a-skill") == ["skills/a-skill/SKILL.md"]
 
 
 @pytest.mark.parametrize("folder", ["proposed", "archive"])

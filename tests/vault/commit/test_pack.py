@@ -43,12 +43,12 @@ def loose(person: Person) -> int:
 def test_a_packed_repository_is_at_most_three_times_what_gc_makes_of_it(
     full: Vault, person: Person, tmp_path: Path
 ) -> None:
-    before = full.store.head().outcomes
+    before = full.store.snapshot().outcomes
     assert pack(full.store.git, 10)
     assert (loose(person), pack(full.store.git, 10)) == (0, False)
     # The same process goes on with the packs.
     full.record([("b.json", as_file(raw(decision__action="other")))], now=NOW)
-    assert len(Vault(full.root).store.head().outcomes) == len(before) + 1 == 41
+    assert len(Vault(full.root).store.snapshot().outcomes) == len(before) + 1 == 41
     assert person.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
     copy = tmp_path / "copy"
     shutil.copytree(full.root / ".git", copy / ".git")
@@ -120,7 +120,7 @@ def test_packs_stay_few(full: Vault, person: Person) -> None:
         assert pack(full.store.git, -1)
     packs = list((full.root / ".git/objects/pack").glob("*.pack"))
     assert len(packs) <= 6
-    assert len(full.store.head().outcomes) == 52
+    assert len(full.store.snapshot().outcomes) == 52
     assert person.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
 
 

@@ -287,7 +287,7 @@ def test_what_already_is_as_the_change_writes_it_is_committed(vault: Vault, pers
 
 
 def test_a_move_that_was_interrupted_is_finished(vault: Vault, person: Person, skill: Path) -> None:
-    files_then = vault.store.files_of(RETIRE, vault.store.head())
+    files_then = vault.store.files_of(RETIRE, vault.store.snapshot())
     person.write(
         "archive/a-skill/SKILL.md", (files_then["archive/a-skill/SKILL.md"] or b"").decode()
     )
@@ -300,12 +300,12 @@ def test_one_held_path_does_not_hold_the_others(vault: Vault, person: Person) ->
     for day in (0, 1):
         (vault.root / f"inbox/{day}.json").write_bytes(as_file(raw(day)))
     vault.run(["record"], now=NOW)
-    first, _ = sorted(vault.store.head().outcomes)
+    first, _ = sorted(vault.store.snapshot().outcomes)
     place = f"evaluations/coding/2026/11/01/{first}.yaml"
     person.write(place, "mine\n")
     report = vault.run(now=NOW)
     assert [waiting.path for waiting in report.waiting] == [place]
-    assert len(vault.store.head().evaluations) == 1
+    assert len(vault.store.snapshot().evaluations) == 1
     assert (vault.root / place).read_text() == "mine\n"
 
 
@@ -552,7 +552,7 @@ def test_writers_beside_each_other_and_a_person_lose_nothing(vault: Vault, perso
     person.git("add", "-A")
     person.git("commit", "-qm", "the rest", "--no-verify", ok=False)
     vault.run(["record"], now=NOW.replace(month=12, day=30))
-    head = vault.store.head()
+    head = vault.store.snapshot()
     assert len(head.outcomes) == 3 * EACH
     assert {f"mine-{n}.md" for n in range(6)} <= set(head.files)
     assert (person.status(), vault.inbox.names(), vault.check().problems) == ("", [], [])
@@ -567,7 +567,7 @@ def test_head_is_the_truth_and_the_work_tree_and_the_index_are_asked_for(
     staged(person)
     person.write(PATH, "no skill at all\n")
     store = Store(vault.root, AGENDA)
-    assert store.head().skills["a-skill"].body == "Do it."
+    assert store.snapshot().skills["a-skill"].body == "Do it."
     indexed = store.git_index().read_records([PATH])[PATH]
     assert isinstance(indexed, Skill)
     assert indexed.body == "Do it.\nMine."

@@ -244,7 +244,7 @@ def test_bad_files_are_quarantined_and_the_good_ones_go_on(vault: Vault) -> None
         (vault.root / "inbox" / name).write_bytes(data)
     report = vault.run(["record"], now=NOW)
     assert sorted(refused.file for refused in report.quarantined) == sorted(bad)
-    assert len(vault.store.head().outcomes) == 1
+    assert len(vault.store.snapshot().outcomes) == 1
     assert vault.inbox.names() == []
     assert vault.check().problems == []
 
@@ -252,7 +252,7 @@ def test_bad_files_are_quarantined_and_the_good_ones_go_on(vault: Vault) -> None
 def test_what_comes_by_the_untrusted_door_stays_untrusted(vault: Vault) -> None:
     (vault.root / "inbox/untrusted/a.json").write_bytes(as_file(raw(source__trust="local")))
     vault.run(["record"], now=NOW)
-    assert [o.trust for o in vault.store.head().outcomes.values()] == ["untrusted"]
+    assert [o.trust for o in vault.store.snapshot().outcomes.values()] == ["untrusted"]
 
 
 def test_a_quarantined_file_that_is_corrected_is_taken_by_the_next_run(vault: Vault) -> None:
@@ -261,7 +261,7 @@ def test_a_quarantined_file_that_is_corrected_is_taken_by_the_next_run(vault: Va
     assert vault.run(["record"], now=NOW).quarantined == []
     (vault.root / "quarantine/a.json").write_bytes(as_file(raw()))
     vault.run(["record"], now=NOW)
-    assert len(vault.store.head().outcomes) == 1
+    assert len(vault.store.snapshot().outcomes) == 1
     assert list((vault.root / "quarantine").iterdir()) == []
 
 

@@ -40,10 +40,10 @@ def test_what_the_branch_lost_returns_and_is_recorded_again(
     vault: Vault, person: Person, recorded: Path
 ) -> None:
     person.git("reset", "-q", "--hard", "HEAD~1")
-    assert len(vault.store.head().outcomes) == 0
+    assert len(vault.store.snapshot().outcomes) == 0
     let_time_pass(recorded)
     vault.run(now=NOW)
-    assert len(vault.store.head().outcomes) == 1
+    assert len(vault.store.snapshot().outcomes) == 1
 
 
 def test_nothing_is_decided_while_a_person_is_in_the_middle_of_something(

@@ -30,7 +30,7 @@ def test_in_a_sparse_checkout_not_there_is_not_deleted(vault: Vault, person: Per
     vault.curate.pin("mine", now=NOW)
     vault.record([("b.json", as_file(raw(-1)))], now=NOW)
     vault.run(now=NOW)
-    assert vault.store.head().skills["mine"].status == "pinned"
+    assert vault.store.snapshot().skills["mine"].status == "pinned"
     assert not (vault.root / "skills/mine").exists()
     assert person.status() == ""
     person.git("sparse-checkout", "disable")

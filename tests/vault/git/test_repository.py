@@ -153,7 +153,7 @@ def test_what_waited_is_taken_when_the_repository_is_itself_again(
         vault.run(now=NOW)
     person.git("merge", "--abort")
     vault.run(["record"], now=NOW)
-    assert len(vault.store.head().outcomes) == 1
+    assert len(vault.store.snapshot().outcomes) == 1
 
 
 def test_a_folder_of_another_repository_is_no_vault(vault: Vault) -> None:
@@ -261,7 +261,7 @@ def test_without_an_identity_nothing_is_invented_and_nothing_left_behind(
     assert (person.status(), vault.inbox.names()) == ("", ["a.json"])
     config.write_text(whole)
     vault.run(["record"], now=NOW)
-    assert len(vault.store.head().outcomes) == 1
+    assert len(vault.store.snapshot().outcomes) == 1
 
 
 SIGNER = (
@@ -363,7 +363,7 @@ def test_nothing_that_the_repository_names_is_ever_run(
     Vault.init(vault.root, now=NOW)
     with pytest.raises(GitError, match="cannot be read"):
         vault.store.git.blobs(["1" * 40])
-    assert len(vault.store.head().evaluations) == 2
+    assert len(vault.store.snapshot().evaluations) == 2
     assert not ran.exists(), ran.read_text()
     (vault.root / ".git/config").write_text("[core]\n\trepositoryformatversion = 0\n")
 
@@ -405,7 +405,7 @@ def test_the_environment_does_not_divert_us(
             patch.setenv("GIT_CONFIG_VALUE_0", "true")
         fresh = Vault.open(vault.root)
         fresh.record([("a.json", as_file(raw()))], now=NOW)
-        assert len(fresh.store.head().outcomes) == 1
+        assert len(fresh.store.snapshot().outcomes) == 1
     assert person.status() == "A  staged.md"
     assert person.git("log", "-1", "--format=%s") == "record: 1 outcome in coding"
     assert not (tmp_path / "other/index").exists()
@@ -432,7 +432,7 @@ def test_commits_are_read_back_with_their_ends(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
     vault.run(["evaluate"], now=NOW)
     (evaluated, recorded, founded) = vault.log()
-    (outcome_id,) = vault.store.head().outcomes
+    (outcome_id,) = vault.store.snapshot().outcomes
     assert (founded.step, recorded.step, evaluated.step) == ("init", "record", "evaluate")
     assert recorded.targets == (str(Ref("outcome", outcome_id)),)
     assert recorded.date == "2026-11-20T12:00:00+00:00"

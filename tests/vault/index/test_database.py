@@ -78,7 +78,7 @@ def seen(vault: Vault) -> tuple[object, ...]:
         fresh.skills(),
         fresh.memory.facts(),
         fresh.check().problems,
-        dict(fresh.store.head().outcomes),
+        dict(fresh.store.snapshot().outcomes),
     )
 
 
@@ -153,7 +153,7 @@ def test_what_came_and_went_between_two_looks_is_known_to_be_gone(
     vault.run(now=NOW)
     person.git("revert", "--no-edit", "HEAD")
     person.git("switch", "-qc", "side", before)
-    vault.store.head()
+    vault.store.snapshot()
     person.git("switch", "-q", "main")
     assert shown(vault) == shown(anew(vault.root))
 
@@ -207,7 +207,7 @@ def test_who_asked_for_head_before_another_went_ahead_leads_nobody_back(
     vault: Vault, person: Person
 ) -> None:
     learned(vault)
-    vault.store.head()
+    vault.store.snapshot()
     older = person.git("rev-parse", "HEAD~1")
     tips = iter([older])
     follow_tip(vault.store.index, vault.store.git, lambda: next(tips, vault.store.git.head()))
@@ -225,5 +225,5 @@ def test_the_first_reading_of_a_vault_tells_how_far_it_is(vault: Vault) -> None:
         return items
 
     store.index.track = track
-    count = len(store.head().files)
+    count = len(store.snapshot().files)
     assert shown == [(count, "Reading the vault")]

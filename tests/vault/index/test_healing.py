@@ -198,7 +198,7 @@ def test_what_fails_again_is_said_with_the_next_step() -> None:
 def test_a_pin_has_its_index_built_anew_once(
     learned: Vault, caplog: pytest.LogCaptureFixture
 ) -> None:
-    head = learned.store.head()
+    head = learned.store.snapshot()
     with pytest.raises(DamagedIndexError, match="fails again"):
         head.rows("select nothing from nowhere")
     assert len(caplog.messages) == 1
@@ -211,7 +211,7 @@ def test_what_tells_the_meaning_may_fail_and_the_index_stays(
         raise ValueError("no model")
 
     with pytest.raises(ValueError, match="no model"):
-        learned.store.head().search("funding", 3, nearness=near)
+        learned.store.snapshot().search("funding", 3, nearness=near)
     assert caplog.messages == []
 
 

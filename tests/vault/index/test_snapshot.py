@@ -168,10 +168,10 @@ def test_what_changed_is_due_and_nothing_else(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw(0))), ("b.json", as_file(trade(0)))], now=NOW)
     vault.run(now=NOW)
     vault.run(now=NOW)
-    head = vault.store.head()
+    head = vault.store.snapshot()
     assert head.due.keys("evaluate") == head.due.keys("generate") == head.due.keys("merge") == []
     vault.record([("c.json", as_file(raw(1)))], now=NOW)
-    head = vault.store.head()
+    head = vault.store.snapshot()
     assert head.due.keys("generate") == head.due.keys("evaluate") == [outcome(raw(1)).id]
 
 
@@ -199,30 +199,30 @@ def facts_of(head: Snapshot) -> tuple[object, ...]:
 def test_a_snapshot_shows_what_it_showed_whatever_is_committed(vault: Vault, place: str) -> None:
     if place == "in memory":
         vault.store.index.detach()
-    before, shown = vault.store.head(), facts_of(vault.store.head())
+    before, shown = vault.store.snapshot(), facts_of(vault.store.snapshot())
     vault.record([("a.json", as_file(raw(0))), ("b.json", as_file(trade(0)))], now=NOW)
-    between, recorded = vault.store.head(), facts_of(vault.store.head())
+    between, recorded = vault.store.snapshot(), facts_of(vault.store.snapshot())
     vault.run(now=NOW)
     vault.shelf.ready()
     assert facts_of(before) == shown
     assert facts_of(between) == recorded
-    assert facts_of(vault.store.head()) != recorded
+    assert facts_of(vault.store.snapshot()) != recorded
     assert [len(head.outcomes) for head in (before, between)] == [0, 2]
 
 
 def test_a_snapshot_shows_nothing_that_is_only_staged(vault: Vault) -> None:
     one = outcome(raw(0))
-    before = vault.store.head()
+    before = vault.store.snapshot()
     vault.store.stage(record.record_change("coding", [one], []))
     assert list(vault.store.staging.outcomes) == [one.id]
-    assert list(before.outcomes) == list(vault.store.head().outcomes) == []
+    assert list(before.outcomes) == list(vault.store.snapshot().outcomes) == []
     vault.store.roll_back()
     assert list(vault.store.staging.outcomes) == []
 
 
 def test_a_snapshot_cannot_be_changed(vault: Vault) -> None:
     with pytest.raises(TypeError, match="a snapshot cannot be changed"):
-        vault.store.head().due.mark_done("promote", ["a"])
+        vault.store.snapshot().due.mark_done("promote", ["a"])
 
 
 @pytest.mark.parametrize("harm", [Path.unlink, damaged, cut_off, of_another_version])
@@ -230,10 +230,10 @@ def test_a_snapshot_outlives_the_file_that_it_is_read_from(
     vault: Vault, harm: Callable[[Path], None]
 ) -> None:
     vault.record([("a.json", as_file(raw(0)))], now=NOW)
-    before = vault.store.head()
+    before = vault.store.snapshot()
     harm(vault.root / ".git/skillvault/index.db")
     assert list(before.outcomes) == [outcome(raw(0)).id]
-    assert dict(vault.store.head().outcomes) == dict(before.outcomes)
+    assert dict(vault.store.snapshot().outcomes) == dict(before.outcomes)
 
 
 def test_an_outcome_waits_for_a_judge_as_long_as_no_evaluation_stands() -> None:
@@ -281,8 +281,8 @@ def test_what_rests_on_a_change_that_waits_is_not_made(vault: Vault) -> None:
     place.write_text("mine\n")
     run.flush()
     assert [waiting.path for waiting in run.report.waiting] == [layout.path_of(one)]
-    assert list(vault.store.head().outcomes) == [other.id]
-    assert list(vault.store.head().evaluations) == []
+    assert list(vault.store.snapshot().outcomes) == [other.id]
+    assert list(vault.store.snapshot().evaluations) == []
     run.perform(evaluate.evaluation_change("coding", [evaluation(one)], vault.judge.info))
     run.flush()
     assert [done.change.step for done in run.report.done] == ["record"]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from effects import defined
 
 from skillvault.learning.account.reading import points
-from skillvault.learning.contrast.separations import separations
+from skillvault.learning.contrast.separations import find_separations
 from skillvault.model.conditions import Separation
 from skillvault.model.intake import parse_outcome
 from skillvault.model.records import Outcome
@@ -84,7 +84,7 @@ def _rules(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
 
 def _separations(outcomes: Sequence[Outcome]) -> tuple[Separation, ...]:
     failures = frozenset(o.id for o in outcomes if o.result.status == "failure")
-    return separations(outcomes, {"failure": failures})
+    return find_separations(outcomes, {"failure": failures})
 
 
 def _keys(separation: Separation) -> tuple[str, ...]:

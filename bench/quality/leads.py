@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skillvault.learning.account.reading import points
-from skillvault.learning.contrast.leads import leads
+from skillvault.learning.contrast.leads import find_leads
 from skillvault.model.records import Decision, Outcome, Result, Scalar, Source
 
 STREAMS = 400
@@ -138,13 +138,13 @@ def looks(count: int) -> list[int]:
 def alarms(seed: int, make: Callable[[int], list[Outcome]]) -> tuple[bool, bool]:
     """Return (whether any look at a stream tells a lead, whether the last look does)."""
     outcomes = make(seed)
-    told = [bool(leads(outcomes[:look])) for look in looks(len(outcomes))]
+    told = [bool(find_leads(outcomes[:look])) for look in looks(len(outcomes))]
     return any(told), told[-1]
 
 
 def is_told(seed: int, make: Callable[[int], list[Outcome]]) -> bool:
     """Return True if the planted key is told first."""
-    told = leads(make(seed))
+    told = find_leads(make(seed))
     return bool(told) and told[0].conditions[0].key == "planted"
 
 
@@ -178,7 +178,7 @@ def timed() -> Iterator[str]:
         took = []
         for _ in range(9):
             began = time.perf_counter()
-            leads(outcomes)
+            find_leads(outcomes)
             took.append(time.perf_counter() - began)
         yield f"| {count} outcomes, 12 keys | {1000 * sorted(took)[4]:.0f} ms | |"
 

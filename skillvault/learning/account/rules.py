@@ -67,7 +67,9 @@ def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separatio
     """Return the rules and leads of one domain and action; `outcomes` may have any order."""
     previous_point = last_point(len(outcomes) - 1)
     results = _ids_by_result(outcomes, policy)
-    rules = leads.rules_and_leads(outcomes, results, policy.evaluate, previous_point=previous_point)
+    rules = leads.separations_and_leads(
+        outcomes, results, policy.evaluate, previous_point=previous_point
+    )
     return tuple(replace(rule, action=outcomes[0].decision.action) for rule in rules)
 
 

@@ -32,7 +32,7 @@ from skillvault.model.text.text import terms
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.floating[Any]]
 
-Rule = tuple[Condition, ...]
+Conditions = tuple[Condition, ...]
 
 _MIN_OUTCOMES = 3  # outcomes that meet a condition, and outcomes that do not
 _MIN_OF_PAIR = 5  # outcomes that meet a pair of conditions
@@ -54,12 +54,12 @@ _COMPLEMENTS: Mapping[Operator, Operator] = {
 class ConditionTable(NamedTuple):
     """The truth values of conditions, as arrays of (columns x outcomes).
 
-    `rules` has the conditions of the columns, and `opposites` their complements or None.
+    `conditions` names the columns, and `opposites` their complements or None.
     `recorded` is False where an outcome did not record the value.
     """
 
-    rules: list[Rule]
-    opposites: list[Rule | None]
+    conditions: list[Conditions]
+    opposites: list[Conditions | None]
     truth: Bools
     recorded: Bools
 
@@ -67,8 +67,8 @@ class ConditionTable(NamedTuple):
 class Column(NamedTuple):
     """The truth values of one condition, as in `ConditionTable`."""
 
-    rule: Rule
-    opposite: Rule | None
+    conditions: Conditions
+    opposite: Conditions | None
     truth: Bools
     recorded: Bools
 
@@ -82,8 +82,9 @@ def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
     pairs = _drop_rare(_pair_table(outcomes), _MIN_OF_PAIR)
     truth = np.concatenate([singles.truth, pairs.truth])
     recorded = np.concatenate([singles.recorded, pairs.recorded])
-    rules, opposites = singles.rules + pairs.rules, singles.opposites + pairs.opposites
-    return _merge_equal(ConditionTable(rules, opposites, truth, recorded))
+    conditions = singles.conditions + pairs.conditions
+    opposites = singles.opposites + pairs.opposites
+    return _merge_equal(ConditionTable(conditions, opposites, truth, recorded))
 
 
 def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
@@ -106,18 +107,21 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
         if number.kind == "context":
             groups[number.kind, number.key] += _cuts(number, _LEAD_CUTS + 1, _LEAD_CUTS)
     usual_groups = [
-        sorted(columns, key=lambda column: generality(column.rule))
+        sorted(columns, key=lambda column: generality(column.conditions))
         for columns in groups.values()
         if columns and np.any([column.recorded for column in columns], axis=0).sum() >= min_count
     ]
-    return sorted(usual_groups, key=lambda columns: (len(columns), generality(columns[0].rule)))
+    return sorted(
+        usual_groups, key=lambda columns: (len(columns), generality(columns[0].conditions))
+    )
 
 
-def generality(rule: Rule | None) -> tuple[Any, ...]:
+def generality(conditions: Conditions | None) -> tuple[Any, ...]:
     """Sort key for the names of a column: the most general name first, None last."""
-    if rule is None:
+    if conditions is None:
         return (math.inf,)
-    return (len(rule), [(_KINDS.index(c.kind), c.key, c.op, repr(c.value)) for c in rule])
+    names = [(_KINDS.index(c.kind), c.key, c.op, repr(c.value)) for c in conditions]
+    return (len(conditions), names)
 
 
 # ── single conditions ────────────────────────────────────────────────────────────────
@@ -262,13 +266,14 @@ def _word_columns(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _pair_table(outcomes: Sequence[Outcome]) -> ConditionTable:
-    parts = _stack(_columns_to_pair(outcomes), len(outcomes))
-    sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
-    pairs = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
+    singles = _stack(_columns_to_pair(outcomes), len(outcomes))
+    keys = [(condition.kind, condition.key) for (condition,) in singles.conditions]
+    pairs = [(a, b) for a, b in combinations(range(len(keys)), 2) if keys[a] != keys[b]]
     a, b = np.array(pairs, dtype=int).reshape(-1, 2).T
-    rules = [(*parts.rules[i], *parts.rules[j]) for i, j in pairs]
-    truth = parts.truth[a] & parts.truth[b]
-    return ConditionTable(rules, [None] * len(rules), truth, parts.recorded[a] & parts.recorded[b])
+    conditions = [(*singles.conditions[i], *singles.conditions[j]) for i, j in pairs]
+    truth = singles.truth[a] & singles.truth[b]
+    recorded = singles.recorded[a] & singles.recorded[b]
+    return ConditionTable(conditions, [None] * len(pairs), truth, recorded)
 
 
 def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
@@ -277,12 +282,14 @@ def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
     for number in _numbers(outcomes):
         for column in _cuts(number, _PAIR_DIVISIONS):
             complement = column.recorded & ~column.truth
-            columns += [column, column._replace(rule=column.opposite or (), truth=complement)]
+            columns += [column, column._replace(conditions=column.opposite or (), truth=complement)]
     counts = ((float(column.truth.sum()), column) for column in columns)
     choices = [(n, c) for n, c in counts if _MIN_OF_PAIR <= n <= len(outcomes) - _MIN_OUTCOMES]
-    choices.sort(key=lambda pair: (abs(pair[0] - len(outcomes) / 2), generality(pair[1].rule)))
+    choices.sort(
+        key=lambda pair: (abs(pair[0] - len(outcomes) / 2), generality(pair[1].conditions))
+    )
     best_columns = [column for _, column in choices[:_MAX_PAIRED]]
-    return sorted(best_columns, key=lambda column: generality(column.rule))
+    return sorted(best_columns, key=lambda column: generality(column.conditions))
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────
@@ -291,7 +298,7 @@ def _columns_to_pair(outcomes: Sequence[Outcome]) -> list[Column]:
 def _stack(columns: Sequence[Column], count: int) -> ConditionTable:
     shape = (len(columns), count)
     return ConditionTable(
-        [column.rule for column in columns],
+        [column.conditions for column in columns],
         [column.opposite for column in columns],
         np.array([column.truth for column in columns], dtype=bool).reshape(shape),
         np.array([column.recorded for column in columns], dtype=bool).reshape(shape),
@@ -300,7 +307,7 @@ def _stack(columns: Sequence[Column], count: int) -> ConditionTable:
 
 def _select(table: ConditionTable, columns: Sequence[int]) -> ConditionTable:
     return ConditionTable(
-        [table.rules[column] for column in columns],
+        [table.conditions[column] for column in columns],
         [table.opposites[column] for column in columns],
         table.truth[columns],
         table.recorded[columns],
@@ -325,19 +332,21 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
         groups[row.tobytes()].append(index)
     names = [_general_names(table, members, flips) for members in groups.values()]
     merged = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
-    upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
-    truth = np.where(upside[:, None], merged.recorded & ~merged.truth, merged.truth)
-    rules = [(b if swap else a) or () for (a, b), swap in zip(names, upside, strict=True)]
-    opposites = [a if swap else b for (a, b), swap in zip(names, upside, strict=True)]
-    return ConditionTable(rules, opposites, truth, merged.recorded)
+    swaps = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
+    truth = np.where(swaps[:, None], merged.recorded & ~merged.truth, merged.truth)
+    conditions = [(b if swap else a) or () for (a, b), swap in zip(names, swaps, strict=True)]
+    opposites = [a if swap else b for (a, b), swap in zip(names, swaps, strict=True)]
+    return ConditionTable(conditions, opposites, truth, merged.recorded)
 
 
 def _general_names(
     table: ConditionTable, members: Sequence[int], flips: Bools
-) -> tuple[Rule | None, Rule | None]:
+) -> tuple[Conditions | None, Conditions | None]:
     name_pairs = [
-        (table.opposites[i], table.rules[i]) if flips[i] else (table.rules[i], table.opposites[i])
+        (table.opposites[i], table.conditions[i])
+        if flips[i]
+        else (table.conditions[i], table.opposites[i])
         for i in members
     ]
-    rules, opposites = zip(*name_pairs, strict=True)
-    return min(rules, key=generality), min(opposites, key=generality)
+    conditions, opposites = zip(*name_pairs, strict=True)
+    return min(conditions, key=generality), min(opposites, key=generality)

@@ -2,7 +2,7 @@
 
 Each episode has one vote, its share of failures. The test compares the smallest p of all keys with
 permutations of the votes (min-p: Westfall and Young 1993), so a key with many cuts does not weaken
-the other keys. `account/rules.py` calls `rules_and_leads`; rules are in `separations`.
+the other keys. `account/rules.py` calls `separations_and_leads`.
 """
 
 import math
@@ -19,16 +19,16 @@ from skillvault.learning.contrast.condition_table import Bools, Column, Floats, 
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.separations import (
     DEFAULT_SETTINGS,
-    Decisions,
+    Candidate,
     Ints,
-    RuleCandidate,
+    Sample,
     centred_within,
     effect_of,
+    find_separations,
     membership,
     number_names,
     renumber,
     separation_of,
-    separations,
     still_holds,
     strata_of,
 )
@@ -36,8 +36,8 @@ from skillvault.model.conditions import FRAME_KEYS, Separation
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome
 
-# Divided by the number of tries: .04 for ten, .02 for twenty. Reading points are a quarter apart,
-# so this bounds all tests together and gives the first few more power than a constant .02.
+# Divided by the number of outcomes: .04 for ten, .02 for twenty. Reading points are a quarter
+# apart, so this bounds all tests together and gives the first few more power than a constant .02.
 _LEVEL = 0.4
 _MIN_EPISODES, _MIN_SIDE = 8, 3  # episodes in all, and on each side of a condition
 _MIN_SERIAL_EPISODES = 16  # with fewer, a drift over time cannot be seen
@@ -47,10 +47,10 @@ _MAX_LEADS = 2
 _ROUNDING = 1e-4  # error of the logarithm of a p, which is computed in single precision
 
 
-class _Tries(NamedTuple):
+class _Episodes(NamedTuple):
     """The episodes of an action by time; `votes` has the share of failures of each."""
 
-    decisions: Decisions
+    sample: Sample
     votes: Floats
     strata: Ints
     sessions: Ints
@@ -66,31 +66,31 @@ class _Cuts(NamedTuple):
     recorded: Bools
 
 
-def rules_and_leads(
+def separations_and_leads(
     outcomes: Sequence[Outcome],
     results: Mapping[str, frozenset[str]],
     settings: EvaluatePolicy = DEFAULT_SETTINGS,
     previous_point: int | None = None,
 ) -> tuple[Separation, ...]:
-    """Return the rules of one domain and action, then the leads about other keys.
+    """Return the separations of one domain and action, then the leads about other keys.
 
-    A rule counts only if it is also a lead, or if it held already for the first `previous_point`
-    outcomes. If `previous_point` is None, every rule counts.
+    A separation counts only if it is also a lead, or if it held already for the first
+    `previous_point` outcomes. If `previous_point` is None, every separation counts.
     """
-    lead_rules = leads(outcomes, settings)
-    passing_rules = separations(outcomes, results, settings)
-    confirmed_keys = set(map(_keys_of, lead_rules))
-    is_confirmed = all(_keys_of(rule) in confirmed_keys for rule in passing_rules)
+    leads = find_leads(outcomes, settings)
+    separations = find_separations(outcomes, results, settings)
+    confirmed_keys = set(map(_keys_of, leads))
+    is_confirmed = all(_keys_of(separation) in confirmed_keys for separation in separations)
     if previous_point is not None and not is_confirmed:
         earlier_outcomes = sorted(outcomes, key=lambda outcome: outcome.order)[:previous_point]
-        earlier_rules = separations(earlier_outcomes, results, settings)
-        confirmed_keys.update(map(_keys_of, earlier_rules))
-        passing_rules = tuple(rule for rule in passing_rules if _keys_of(rule) in confirmed_keys)
-    keys = {key for rule in passing_rules for key in _keys_of(rule)}
-    return (*passing_rules, *(lead for lead in lead_rules if keys.isdisjoint(_keys_of(lead))))
+        earlier_separations = find_separations(earlier_outcomes, results, settings)
+        confirmed_keys.update(map(_keys_of, earlier_separations))
+        separations = tuple(s for s in separations if _keys_of(s) in confirmed_keys)
+    keys = {key for separation in separations for key in _keys_of(separation)}
+    return (*separations, *(lead for lead in leads if keys.isdisjoint(_keys_of(lead))))
 
 
-def leads(
+def find_leads(
     outcomes: Sequence[Outcome], settings: EvaluatePolicy = DEFAULT_SETTINGS
 ) -> tuple[Separation, ...]:
     """Return the conditions with more failures than chance explains.
@@ -98,21 +98,21 @@ def leads(
     The outcomes are of one domain and action, in any order. A second lead must explain failures
     that the first lead does not explain.
     """
-    tries = _tries_of(outcomes, settings)
-    if tries is None:
+    episodes = _episodes_of(outcomes, settings)
+    if episodes is None:
         return ()
-    cuts = _cuts_of(tries)
+    cuts = _cuts_of(episodes)
     found_leads: list[Separation] = []
-    candidates: list[RuleCandidate] = []
+    candidates: list[Candidate] = []
     for _ in range(_MAX_LEADS if cuts.columns else 0):
-        best_index, p = _best_cut(cuts, tries)
-        if p > _LEVEL / len(tries.decisions.outcomes):
+        best_index, p = _best_cut(cuts, episodes)
+        if p > _LEVEL / len(episodes.sample.outcomes):
             break
-        lead = _candidate_of(cuts.columns[best_index], p, tries.decisions)
-        if still_holds(lead.truth, lead.recorded, _RESULT, tries.decisions):
-            found_leads.append(replace(separation_of(lead, candidates, tries.decisions), lead=True))
+        lead = _candidate_of(cuts.columns[best_index], p, episodes.sample)
+        if still_holds(lead.truth, lead.recorded, _RESULT, episodes.sample):
+            found_leads.append(replace(separation_of(lead, candidates, episodes.sample), lead=True))
         candidates.append(lead)
-        tries = tries._replace(strata=renumber(tries.strata * 2 + cuts.truth[best_index]))
+        episodes = episodes._replace(strata=renumber(episodes.strata * 2 + cuts.truth[best_index]))
     return tuple(found_leads)
 
 
@@ -120,7 +120,7 @@ def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
     return frozenset((condition.kind, condition.key) for condition in separation.conditions)
 
 
-def _tries_of(outcomes: Sequence[Outcome], settings: EvaluatePolicy) -> _Tries | None:
+def _episodes_of(outcomes: Sequence[Outcome], settings: EvaluatePolicy) -> _Episodes | None:
     """Return the latest episodes, or None if there are too few or all have the same result."""
     by_id = {outcome.id: outcome for outcome in outcomes}
     runs = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
@@ -136,19 +136,19 @@ def _tries_of(outcomes: Sequence[Outcome], settings: EvaluatePolicy) -> _Tries |
     strata = strata_of([tuple(map(runs[i].context.get, FRAME_KEYS)) for i in first_places])
     sessions = number_names([outcome.session for outcome in runs])
     seed = sha256("\n".join(sorted(by_id)).encode()).digest()
-    decisions = Decisions(runs, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
-    return _Tries(decisions, votes, strata, sessions[first_places], seed)
+    sample = Sample(runs, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
+    return _Episodes(sample, votes, strata, sessions[first_places], seed)
 
 
-def _cuts_of(tries: _Tries) -> _Cuts:
+def _cuts_of(episodes: _Episodes) -> _Cuts:
     """Return the cuts with enough episodes on both sides; keep one of equal cuts."""
-    groups = lead_columns(tries.decisions.outcomes)
+    groups = lead_columns(episodes.sample.outcomes)
     columns = [column for group in groups for column in group]
     if not columns:
-        no_truths = np.zeros((0, len(tries.votes)), dtype=bool)
+        no_truths = np.zeros((0, len(episodes.votes)), dtype=bool)
         return _Cuts([], np.zeros(0, dtype=np.intp), no_truths, no_truths)
     keys = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    member = membership(tries.decisions.episodes)
+    member = membership(episodes.sample.episodes)
     recorded_counts = np.array([column.recorded for column in columns]).astype(np.float32) @ member
     met_counts = np.array([column.truth for column in columns]).astype(np.float32) @ member
     is_testable = (recorded_counts > 0) & (2 * met_counts != recorded_counts)
@@ -170,25 +170,25 @@ def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]
     return list(place_by_bits.values())
 
 
-def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandidate:
+def _candidate_of(column: Column, p: float, sample: Sample) -> Candidate:
     """Return the candidate for the side of a cut that has more failures."""
-    is_failure, rule = decisions.results[_RESULT], column.rule
+    is_failure, conditions = sample.results[_RESULT], column.conditions
     truth, complement = column.truth, column.recorded & ~column.truth
     if is_failure[complement].mean() > is_failure[truth].mean():
-        rule, truth = column.opposite or (), complement
-    z = effect_of(truth, column.recorded, _RESULT, decisions).z
-    return RuleCandidate(rule, truth, column.recorded, _RESULT, z, p, z)
+        conditions, truth = column.opposite or (), complement
+    z = effect_of(truth, column.recorded, _RESULT, sample).z
+    return Candidate(conditions, truth, column.recorded, _RESULT, z, p, z)
 
 
 # ── the smallest p by key ────────────────────────────────────────────────────────────
 
 
-def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
+def _best_cut(cuts: _Cuts, episodes: _Episodes) -> tuple[int, float]:
     """Return the index of the cut that separates best, and its p over all keys."""
-    centred = centred_within(cuts.truth, cuts.recorded, tries.strata)
-    arrangements = _arrangements(tries).astype(np.float32)
-    surprises = _surprises(centred @ arrangements.T, cuts, tries.votes)
-    surprises[:, 0] /= _dependence(centred, cuts, tries)
+    centred = centred_within(cuts.truth, cuts.recorded, episodes.strata)
+    arrangements = _arrangements(episodes).astype(np.float32)
+    surprises = _surprises(centred @ arrangements.T, cuts, episodes.votes)
+    surprises[:, 0] /= _dependence(centred, cuts, episodes)
     starts = np.flatnonzero(np.diff(cuts.keys, prepend=-1))
     by_key = np.maximum.reduceat(surprises, starts, axis=0)
     by_key[:, 0] -= _ROUNDING
@@ -249,23 +249,25 @@ def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Floats:
     return np.pad(surprise, (low, max_failures - high), mode="edge").astype(np.float32)
 
 
-def _dependence(centred: Floats, cuts: _Cuts, tries: _Tries) -> Floats:
+def _dependence(centred: Floats, cuts: _Cuts, episodes: _Episodes) -> Floats:
     """Return the factor, at least 1, by which dependent episodes weaken each cut.
 
     The factor is greater if condition and votes both vary by session (Kish 1965), and for numbers
     also if both drift over time (Bartlett 1935).
     """
-    votes = tries.votes - membership(tries.strata) @ (
-        np.bincount(tries.strata, tries.votes) / np.bincount(tries.strata)
+    votes = episodes.votes - membership(episodes.strata) @ (
+        np.bincount(episodes.strata, episodes.votes) / np.bincount(episodes.strata)
     )
     rows = np.vstack([centred, votes]).astype(float)
     total = np.maximum((rows**2).sum(axis=1), 1e-9)
-    member = membership(tries.sessions)
+    member = membership(episodes.sessions)
     size = float((member.sum(axis=0) ** 2).sum()) / len(votes) - 1
     session_share = np.maximum(((rows @ member) ** 2).sum(axis=1) / total - 1, 0)
     factor: Floats = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
     if len(votes) >= _MIN_SERIAL_EPISODES:
-        is_numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
+        is_numeric = np.array(
+            [not column.conditions[0].op.startswith("is") for column in cuts.columns]
+        )
         for lag in range(1, len(votes) // 4):
             serial_share = (rows[:, lag:] * rows[:, :-lag]).sum(axis=1) / total
             serial_share = np.maximum(serial_share - len(votes) ** -0.5, 0)
@@ -276,17 +278,17 @@ def _dependence(centred: Floats, cuts: _Cuts, tries: _Tries) -> Floats:
 # ── arrangements of the votes ────────────────────────────────────────────────────────
 
 
-def _arrangements(tries: _Tries) -> Floats:
+def _arrangements(episodes: _Episodes) -> Floats:
     """Return the votes, permuted within strata (arrangements x episodes), real votes first."""
-    votes = tries.votes
-    members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
+    votes = episodes.votes
+    members = [np.flatnonzero(episodes.strata == s) for s in range(int(episodes.strata.max()) + 1)]
     counts = [Counter(votes[indices].tolist()) for indices in members]
     orders = [
         math.factorial(count.total()) // math.prod(map(math.factorial, count.values()))
         for count in counts
     ]
     if math.prod(orders) > _MAX_ARRANGEMENTS:
-        return votes[_shuffles(members, len(votes), tries.seed)]
+        return votes[_shuffles(members, len(votes), episodes.seed)]
     rows = votes[None]
     for indices, count in zip(members, counts, strict=True):
         places = np.repeat(indices[None], len(rows), axis=0)

@@ -1,8 +1,8 @@
-"""Find rules: conditions that separate the results of one action, with their counts.
+"""Find separations: conditions under which a result of one action is more frequent.
 
-`separations` tests all conditions of the table against chance, then keeps those that add to the
-rules before them and still hold in the later half. `leads` calls it. Rules depend on the outcomes
-alone, not on the order of arrival.
+`find_separations` tests all conditions of the table against chance, then keeps those that
+add to the separations before them and still hold in the later half. `leads` calls it. Separations
+depend on the outcomes alone, not on the order of arrival.
 """
 
 import math
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from skillvault.learning.contrast.condition_table import (
     Bools,
+    Conditions,
     ConditionTable,
     Floats,
-    Rule,
     build_condition_table,
     generality,
 )
@@ -33,13 +33,13 @@ Ints = NDArray[np.intp]
 
 SHIFTS = 400
 DEFAULT_SETTINGS = EvaluatePolicy()
-_MAX_FALSE_ALARMS = 0.05  # share of sets of outcomes without a cause that get a rule by chance
+_MAX_FALSE_ALARMS = 0.05  # share of samples without a cause that get a separation by chance
 _FULL_SET = 60  # outcomes; a smaller set may get fewer false alarms, as it is tested again soon
 _MIN_OUTCOMES, _MIN_RESULTS, _MIN_EPISODES = 12, 3, 5
 _MIN_STRATUM = 3  # outcomes of a stratum; smaller strata are put together
 _MIN_LATE = 3  # late outcomes that meet a condition, and late outcomes that do not
-# Standard errors that a rule must reach: beside the accepted rules, if the results of a session
-# may share their luck, and for each part of a pair if the other part is also a single rule.
+# Standard errors that a separation must reach: beside the accepted ones, if the results
+# of a session may share their luck, and for each part of a pair if the other part alone separates.
 _MIN_Z, _MIN_SESSION_Z, _MIN_PAIR_Z = 2.33, 3.0, 3.29
 _PAIR_HANDICAP = 0.15  # standard errors; otherwise the many pairs would hide single conditions
 _CHANGE_Z = 1.28  # standard errors from which on two halves of the time differ
@@ -59,10 +59,10 @@ class _Effect(NamedTuple):
 _NO_EFFECT = _Effect(0.0, math.inf, 0.0)
 
 
-class RuleCandidate(NamedTuple):
-    """A condition that chance does not explain; `p` is corrected for all columns and results."""
+class Candidate(NamedTuple):
+    """Conditions that chance does not explain; `p` is corrected for all columns and results."""
 
-    rule: Rule
+    conditions: Conditions
     truth: Bools
     recorded: Bools
     result: str
@@ -73,43 +73,47 @@ class RuleCandidate(NamedTuple):
     @property
     def order(self) -> tuple[Any, ...]:
         """Sort key: recorded conditions before words, then the smallest p."""
-        return (self.rule[0].kind == "word", -round(self.statistic, 4), generality(self.rule))
+        return (
+            self.conditions[0].kind == "word",
+            -round(self.statistic, 4),
+            generality(self.conditions),
+        )
 
 
-class Decisions(NamedTuple):
-    """The compared outcomes by time, their results, and the number of each outcome's groups."""
+class Sample(NamedTuple):
+    """The compared outcomes in order of time, their results and the groups that they are in."""
 
     outcomes: Sequence[Outcome]
     results: Mapping[str, Bools]
-    agents: Ints
+    strata: Ints
     episodes: Ints
     sessions: Ints
 
 
-def separations(
+def find_separations(
     outcomes: Sequence[Outcome],
     results: Mapping[str, frozenset[str]],
     settings: EvaluatePolicy = DEFAULT_SETTINGS,
 ) -> tuple[Separation, ...]:
-    """Return the rules of each result, the most certain rules first.
+    """Return the separations of each result, the most certain first.
 
     The outcomes are of one domain and action, in any order. `results` maps each result ("failures",
     "losses beyond 10 %") to the ids of its outcomes. All results share one false alarm rate.
     """
-    decisions = _decisions_of(outcomes, results, settings)
-    if not decisions.results:
+    sample = _sample_of(outcomes, results, settings)
+    if not sample.results:
         return ()
-    candidates = _find_candidates(build_condition_table(decisions.outcomes), decisions)
+    candidates = _find_candidates(build_condition_table(sample.outcomes), sample)
     return tuple(
-        rule
-        for result in decisions.results
-        for rule in _select_rules([c for c in candidates if c.result == result], decisions)
+        separation
+        for result in sample.results
+        for separation in _select([c for c in candidates if c.result == result], sample)
     )
 
 
-def _decisions_of(
+def _sample_of(
     outcomes: Sequence[Outcome], results: Mapping[str, frozenset[str]], settings: EvaluatePolicy
-) -> Decisions:
+) -> Sample:
     """Return the latest outcomes, and the results that are neither too rare nor too common."""
     by_id = {outcome.id: outcome for outcome in outcomes}
     recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
@@ -123,25 +127,25 @@ def _decisions_of(
         if is_enough and _MIN_RESULTS <= truth.sum() <= len(truth) - _MIN_RESULTS
     }
     sessions = number_names([outcome.session for outcome in recent])
-    return Decisions(recent, testable_results, strata, episodes, sessions)
+    return Sample(recent, testable_results, strata, episodes, sessions)
 
 
-def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCandidate]:
+def _find_candidates(table: ConditionTable, sample: Sample) -> list[Candidate]:
     """Return the columns that separate a result better than chance, in any order.
 
     The test is a max-T permutation test (Westfall and Young 1993). Results are rotated, not
     shuffled, so that their dependence over time stays (Lancaster et al. 2018).
     """
-    if not table.rules:
+    if not table.conditions:
         return []
-    seed = sha256("\n".join(outcome.id for outcome in decisions.outcomes).encode()).digest()
-    shifts, strata = rotations(decisions.agents, seed), decisions.agents
+    seed = sha256("\n".join(outcome.id for outcome in sample.outcomes).encode()).digest()
+    shifts, strata = rotations(sample.strata, seed), sample.strata
     centred = centred_within(table.truth, table.recorded, strata)
     one_sided = np.array([opposite is None for opposite in table.opposites])
-    pairs = np.array([len(rule) == 2 for rule in table.rules])
+    pairs = np.array([len(conditions) == 2 for conditions in table.conditions])
     alarm = _MAX_FALSE_ALARMS * min(1, len(strata) / _FULL_SET)
     observations, greatest = {}, np.full(len(shifts), -np.inf)
-    for name, result in decisions.results.items():
+    for name, result in sample.results.items():
         statistics = _statistics(centred, result[shifts], strata)
         statistics[:, pairs] -= _PAIR_HANDICAP
         observations[name] = statistics[0].copy()
@@ -154,11 +158,12 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
             p = float((greatest >= statistic - _STATISTIC_ROUNDING).mean())
             if p > alarm:
                 continue
-            rule, truth, recorded = table.rules[column], table.truth[column], table.recorded[column]
+            conditions, truth = table.conditions[column], table.truth[column]
+            recorded = table.recorded[column]
             if observed[column] < 0:
-                rule, truth = table.opposites[column] or (), recorded & ~truth
-            z = effect_of(truth, recorded, name, decisions).z
-            candidates.append(RuleCandidate(rule, truth, recorded, name, float(statistic), p, z))
+                conditions, truth = table.opposites[column] or (), recorded & ~truth
+            z = effect_of(truth, recorded, name, sample).z
+            candidates.append(Candidate(conditions, truth, recorded, name, float(statistic), p, z))
     return candidates
 
 
@@ -230,56 +235,53 @@ def _statistics(centred: Floats, results: Bools, strata: Ints) -> Floats:
     )
 
 
-# ── the rules that remain ────────────────────────────────────────────────────────────
+# ── the separations that remain ────────────────────────────────────────────────────────────
 
 
-def _select_rules(
-    candidates: Sequence[RuleCandidate], decisions: Decisions
-) -> Iterator[Separation]:
-    """Yield the candidates that add to the accepted rules, the most certain first."""
-    accepted_rules: list[RuleCandidate] = []
-    single_sources = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
+def _select(candidates: Sequence[Candidate], sample: Sample) -> Iterator[Separation]:
+    """Yield the candidates that add to those accepted before, the most certain first."""
+    accepted: list[Candidate] = []
+    single_keys = {_key_of(c.conditions[0]) for c in candidates if len(c.conditions) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
-        is_repeat = any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted_rules)
-        if is_repeat or not _adds_information(candidate, accepted_rules, decisions):
+        is_repeat = any(_cuts_same_number(candidate, earlier) for earlier in accepted)
+        if is_repeat or not _adds_information(candidate, accepted, sample):
             continue
-        if _holds_in_parts(candidate, single_sources, decisions):
-            yield separation_of(candidate, accepted_rules, decisions)
-            accepted_rules.append(candidate)
+        if _holds_in_parts(candidate, single_keys, sample):
+            yield separation_of(candidate, accepted, sample)
+            accepted.append(candidate)
 
 
-def _cuts_same_number(rule: Rule, other: Rule) -> bool:
-    if len(rule) > 1 or len(other) > 1 or rule[0].op not in _CUTS:
+def _cuts_same_number(candidate: Candidate, earlier: Candidate) -> bool:
+    if len(candidate.conditions) > 1 or len(earlier.conditions) > 1:
         return False
-    return _source(rule[0]) == _source(other[0])
+    condition, earlier_condition = candidate.conditions[0], earlier.conditions[0]
+    return condition.op in _CUTS and _key_of(condition) == _key_of(earlier_condition)
 
 
-def _source(condition: Condition) -> tuple[str, str]:
+def _key_of(condition: Condition) -> tuple[str, str]:
     return condition.kind, condition.key
 
 
-def _adds_information(
-    candidate: RuleCandidate, rules: Sequence[RuleCandidate], decisions: Decisions
-) -> bool:
-    """Return True if a rule explains more than the accepted rules and more than its sessions."""
-    strata = decisions.agents
-    for rule in rules:
-        strata = renumber(strata * 2 + rule.truth)
+def _adds_information(candidate: Candidate, accepted: Sequence[Candidate], sample: Sample) -> bool:
+    """Return True if a candidate explains more than those accepted and more than its sessions."""
+    strata = sample.strata
+    for earlier in accepted:
+        strata = renumber(strata * 2 + earlier.truth)
     truth, recorded, result = candidate.truth, candidate.recorded, candidate.result
-    by_session = decisions._replace(episodes=decisions.sessions)
+    by_session = sample._replace(episodes=sample.sessions)
     session_z = effect_of(truth, recorded, result, by_session).z
-    if candidate.z <= _MIN_Z or session_z <= _session_threshold(candidate, decisions):
+    if candidate.z <= _MIN_Z or session_z <= _session_threshold(candidate, sample):
         return False
-    return not rules or effect_of(truth, recorded, result, decisions, strata=strata).z > _MIN_Z
+    return not accepted or effect_of(truth, recorded, result, sample, strata=strata).z > _MIN_Z
 
 
-def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
-    """Return the standard errors that a rule must reach, because sessions share their luck.
+def _session_threshold(candidate: Candidate, sample: Sample) -> float:
+    """Return the standard errors that a candidate must reach, because sessions share their luck.
 
     A condition that is the same in a whole session must reach more if there are few sessions. The
     formula expands Student's quantile around the normal quantile (Abramowitz and Stegun 26.7.5).
     """
-    labels = renumber(decisions.sessions[candidate.recorded])
+    labels = renumber(sample.sessions[candidate.recorded])
     x = candidate.truth[candidate.recorded] - candidate.truth[candidate.recorded].mean()
     session_variance = float((np.bincount(labels, x) ** 2 / np.bincount(labels)).sum())
     if session_variance < _SESSION_SHARE * float((x * x).sum()):
@@ -289,65 +291,65 @@ def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
 
 
 def _holds_in_parts(
-    candidate: RuleCandidate, single_sources: AbstractSet[tuple[str, str]], decisions: Decisions
+    candidate: Candidate, single_keys: AbstractSet[tuple[str, str]], sample: Sample
 ) -> bool:
-    """Return True if a rule still holds, and each part of a pair adds to the other part.
+    """Return True if a candidate still holds, and each part of a pair adds to the other part.
 
-    The partner of a condition in `single_sources` must add more, because of many possible partners
+    The partner of a condition in `single_keys` must add more, because of many possible partners
     chance makes the best one look useful.
     """
     result = candidate.result
-    if len(candidate.rule) == 1:
-        return still_holds(candidate.truth, candidate.recorded, result, decisions)
-    for condition in candidate.rule:
-        truth = np.array([is_met(condition, outcome) is True for outcome in decisions.outcomes])
+    if len(candidate.conditions) == 1:
+        return still_holds(candidate.truth, candidate.recorded, result, sample)
+    for condition in candidate.conditions:
+        truth = np.array([is_met(condition, outcome) is True for outcome in sample.outcomes])
         is_compared = truth & candidate.recorded
-        min_gain = _MIN_PAIR_Z if _source(condition) in single_sources else _MIN_Z
-        is_gain = effect_of(candidate.truth, is_compared, result, decisions).z >= min_gain
-        if not (is_gain and still_holds(candidate.truth, is_compared, result, decisions)):
+        min_gain = _MIN_PAIR_Z if _key_of(condition) in single_keys else _MIN_Z
+        is_gain = effect_of(candidate.truth, is_compared, result, sample).z >= min_gain
+        if not (is_gain and still_holds(candidate.truth, is_compared, result, sample)):
             return False
     return True
 
 
-def still_holds(truth: Bools, recorded: Bools, result: str, decisions: Decisions) -> bool:
-    """Return False if a rule no longer holds in the later half of the decisions.
+def still_holds(truth: Bools, recorded: Bools, result: str, sample: Sample) -> bool:
+    """Return False if a condition separates the results no longer in the later half.
 
-    Return True if there are too few late decisions to tell.
+    Return True if the later half has too few outcomes to tell.
     """
-    half = _late_half(decisions)
+    half = _late_half(sample)
     if (truth & half).sum() < _MIN_LATE or (recorded & ~truth & half).sum() < _MIN_LATE:
         return True
-    early_effect = effect_of(truth, recorded & ~half, result, decisions)
-    late_effect = effect_of(truth, recorded & half, result, decisions)
+    early_effect = effect_of(truth, recorded & ~half, result, sample)
+    late_effect = effect_of(truth, recorded & half, result, sample)
     margin = math.hypot(early_effect.error, late_effect.error) * _CHANGE_Z
     has_changed = abs(early_effect.difference - late_effect.difference) > margin
     return late_effect.difference > 0 and not (has_changed and late_effect.z < _MIN_Z)
 
 
-def _late_half(decisions: Decisions) -> Bools:
-    return np.arange(len(decisions.outcomes)) >= len(decisions.outcomes) // 2
+def _late_half(sample: Sample) -> Bools:
+    return np.arange(len(sample.outcomes)) >= len(sample.outcomes) // 2
 
 
 def separation_of(
-    candidate: RuleCandidate, accepted_rules: Sequence[RuleCandidate], decisions: Decisions
+    candidate: Candidate, accepted: Sequence[Candidate], sample: Sample
 ) -> Separation:
-    """Return the rule for a candidate, with its counts."""
-    result, half = decisions.results[candidate.result], _late_half(decisions)
+    """Return the separation for a candidate, with its counts."""
+    result, half = sample.results[candidate.result], _late_half(sample)
     truth, opposite = candidate.truth, candidate.recorded & ~candidate.truth
-    late_counts, episodes = _tally(truth & half, result), decisions.episodes
+    late_counts, episodes = _tally(truth & half, result), sample.episodes
     return Separation(
-        conditions=candidate.rule,
+        conditions=candidate.conditions,
         result=candidate.result,
         met=_tally(truth, result),
         other=_tally(opposite, result),
         episodes=(len(set(episodes[truth & result])), len(set(episodes[truth]))),
         p=candidate.p,
         z=candidate.z,
-        holds_for=frozenset(decisions.outcomes[i].id for i in truth.nonzero()[0].tolist()),
-        read=len(decisions.outcomes),
-        until=decisions.outcomes[-1].occurred_at,
+        holds_for=frozenset(sample.outcomes[i].id for i in truth.nonzero()[0].tolist()),
+        read=len(sample.outcomes),
+        until=sample.outcomes[-1].occurred_at,
         lately=late_counts if late_counts[1] < _MIN_LATE else None,
-        held=tuple(rule.rule for rule in accepted_rules),
+        held=tuple(earlier.conditions for earlier in accepted),
     )
 
 
@@ -356,22 +358,22 @@ def _tally(truth: Bools, result: Bools) -> tuple[int, int]:
 
 
 def effect_of(
-    truth: Bools, among: Bools, result: str, decisions: Decisions, *, strata: Ints | None = None
+    truth: Bools, among: Bools, result: str, sample: Sample, *, strata: Ints | None = None
 ) -> _Effect:
     """Return the effect of a condition on a result (Mantel-Haenszel score test within strata).
 
     The variance includes the correlation within episodes (Liang and Zeger 1986).
     """
-    labels = renumber((decisions.agents if strata is None else strata)[among])
+    labels = renumber((sample.strata if strata is None else strata)[among])
     if not len(labels):
         return _NO_EFFECT
     sizes = np.bincount(labels)
-    x, y = (values[among].astype(float) for values in (truth, decisions.results[result]))
+    x, y = (values[among].astype(float) for values in (truth, sample.results[result]))
     x -= (np.bincount(labels, x) / sizes)[labels]
     y -= (np.bincount(labels, y) / sizes)[labels]
     squares = np.bincount(labels, x * x)
     variance = float((squares * np.bincount(labels, y * y) / np.maximum(sizes - 1, 1)).sum())
-    variance *= _inflation(x * y, decisions.episodes[among])
+    variance *= _inflation(x * y, sample.episodes[among])
     total = float(squares.sum())
     if variance <= _ROUNDING or total <= _ROUNDING:
         return _NO_EFFECT

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from skillvault.learning.contrast.separations import separations
+from skillvault.learning.contrast.separations import find_separations
 from skillvault.model.conditions import Separation
 from skillvault.model.records import Decision, Outcome, Result, Scalar, Source
 
@@ -57,7 +57,7 @@ def failures(outcomes: list[Outcome]) -> dict[str, frozenset[str]]:
 
 def rules(outcomes: list[Outcome]) -> list[Separation]:
     """Return the rules that separate the failures."""
-    return list(separations(outcomes, failures(outcomes)))
+    return list(find_separations(outcomes, failures(outcomes)))
 
 
 def keys(outcomes: list[Outcome]) -> set[str]:

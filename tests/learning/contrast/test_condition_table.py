@@ -16,7 +16,7 @@ from tests.learning.contrast.decisions import START, decision, decisions
 
 def names(outcomes: list[Outcome]) -> set[Condition]:
     table = build_condition_table(outcomes)
-    return {c for rule in [*table.rules, *table.opposites] if rule for c in rule}
+    return {c for rule in [*table.conditions, *table.opposites] if rule for c in rule}
 
 
 def some(**changes: Any) -> list[Outcome]:
@@ -54,7 +54,7 @@ def test_a_reasoning_from_before_the_result_is_compared_among_those_that_have_on
     outcomes = [decision(i, reasoning="gut feeling" if i % 3 else "model") for i in range(12)]
     silent = [decision(i) for i in range(12, 18)]
     table = build_condition_table([*outcomes, *silent])
-    column = next(i for i, rule in enumerate(table.rules) if rule[0].kind == "word")
+    column = next(i for i, rule in enumerate(table.conditions) if rule[0].kind == "word")
     assert table.recorded[column].sum() == 12
 
 
@@ -76,7 +76,7 @@ def test_a_number_has_cuts_and_bands() -> None:
 
 def test_pairs_are_of_two_recorded_ones_of_different_keys() -> None:
     outcomes = decisions(1, lambda *_: 0.3, reasoning="a gut feeling")
-    pairs = [rule for rule in build_condition_table(outcomes).rules if len(rule) == 2]
+    pairs = [rule for rule in build_condition_table(outcomes).conditions if len(rule) == 2]
     assert pairs
     for a, b in pairs:
         assert a.key != b.key
@@ -90,9 +90,9 @@ def test_conditions_that_say_the_same_are_one_column_by_the_more_general_name() 
         for i, storm in enumerate(storms)
     ]
     table = build_condition_table(outcomes)
-    named = [rule for rule in table.rules if rule[0].kind == "context"]
+    named = [rule for rule in table.conditions if rule[0].kind == "context"]
     assert named == [(Condition("context", "regime", "is", "calm"),)]
-    opposite = table.opposites[table.rules.index(named[0])]
+    opposite = table.opposites[table.conditions.index(named[0])]
     assert opposite == (Condition("context", "regime", "is", "storm"),)
 
 
@@ -114,7 +114,7 @@ def test_a_rule_holds_for_the_outcomes_of_its_column(contexts: list[dict[str, An
         for i, context in enumerate(contexts)
     ]
     table = build_condition_table(outcomes)
-    for column, rule in enumerate(table.rules):
+    for column, rule in enumerate(table.conditions):
         for i, outcome in enumerate(outcomes):
             met = [is_met(condition, outcome) for condition in rule]
             assert (None in met) == (not table.recorded[column, i])

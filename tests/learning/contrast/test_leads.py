@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.contrast.leads import leads, rules_and_leads
+from skillvault.learning.contrast.leads import find_leads, separations_and_leads
 from skillvault.learning.contrast.recorded_values import is_met
 from skillvault.model.conditions import Condition, Separation, describe_lead, names_result
 from skillvault.model.policy import EvaluatePolicy
@@ -34,16 +34,16 @@ def tries(pairs: Sequence[Try], key: str = "dry_run", **changes: Any) -> list[Ou
 
 
 def lines(outcomes: list[Outcome]) -> list[str]:
-    return [describe_lead(lead) for lead in leads(outcomes)]
+    return [describe_lead(lead) for lead in find_leads(outcomes)]
 
 
 def keys(outcomes: list[Outcome]) -> list[str]:
-    return [condition.key for lead in leads(outcomes) for condition in lead.conditions]
+    return [condition.key for lead in find_leads(outcomes) for condition in lead.conditions]
 
 
 def test_a_lead_is_told_of_ten_tries_with_its_counts() -> None:
     outcomes = tries(ODD)
-    (lead,) = leads(outcomes)
+    (lead,) = find_leads(outcomes)
     assert lead.lead
     assert lead.is_loss
     assert (lead.met, lead.other, lead.episodes) == ((6, 6), (0, 4), (6, 6))
@@ -77,22 +77,22 @@ def test_target_and_agent_are_conditions() -> None:
 
 @pytest.mark.parametrize("outcomes", [tries(ODD), tries([(i, i > 30) for i in range(40)])])
 def test_the_order_of_the_outcomes_is_nothing(outcomes: list[Outcome]) -> None:
-    told = leads(outcomes)
+    told = find_leads(outcomes)
     for seed in range(5):
-        assert leads(random.Random(seed).sample(outcomes, len(outcomes))) == told
+        assert find_leads(random.Random(seed).sample(outcomes, len(outcomes))) == told
     assert told
 
 
 def test_what_is_told_is_what_its_condition_finds() -> None:
     outcomes = tries([(3 + i / 10, i >= 6) for i in range(12)], "funding")
-    (lead,) = leads(outcomes)
+    (lead,) = find_leads(outcomes)
     met = {o.id for o in outcomes if is_met(lead.conditions[0], o)}
     assert met == lead.holds_for
 
 
 def test_fewer_than_eight_episodes_or_three_on_a_side_are_no_lead() -> None:
-    assert not leads(tries([(False, True)] * 4 + [(True, False)] * 3))
-    assert not leads(tries([(False, True)] * 2 + [(True, False)] * 20))
+    assert not find_leads(tries([(False, True)] * 4 + [(True, False)] * 3))
+    assert not find_leads(tries([(False, True)] * 2 + [(True, False)] * 20))
 
 
 def test_an_episode_has_one_vote() -> None:
@@ -102,18 +102,18 @@ def test_an_episode_has_one_vote() -> None:
         )
         for i in range(9)
     ]
-    (lead,) = leads([*tries(ODD), *evening])
+    (lead,) = find_leads([*tries(ODD), *evening])
     assert (lead.met, lead.episodes) == ((15, 15), (7, 7))
     assert describe_lead(lead) == (
         "Lead: with dry_run false 15 of 15 failed (on 7 occasions), otherwise 0 of 4."
     )
-    assert not leads([*(o for o in tries(ODD) if o.context["dry_run"]), *evening])
+    assert not find_leads([*(o for o in tries(ODD) if o.context["dry_run"]), *evening])
 
 
 def test_neutral_outcomes_are_neither() -> None:
     neutral = [decision(90 + i, context={"dry_run": True}) for i in range(9)]
     ended = [replace(o, result=replace(o.result, status="neutral")) for o in neutral]
-    (lead,) = leads([*tries(ODD), *ended])
+    (lead,) = find_leads([*tries(ODD), *ended])
     assert (lead.met, lead.other) == ((6, 6), (0, 4))
 
 
@@ -134,7 +134,7 @@ def test_a_key_that_few_tries_recorded_is_no_lead() -> None:
 )  # fmt: skip
 def test_a_key_that_names_the_result_is_no_condition(key: str) -> None:
     assert names_result(key)
-    assert not leads(tries(ODD, key))
+    assert not find_leads(tries(ODD, key))
 
 
 @pytest.mark.parametrize(
@@ -153,12 +153,12 @@ def test_a_key_of_a_plan_or_of_what_was_before_is_a_condition(key: str) -> None:
     "values", [("failed", "fine"), ("lost", "good"), ("Success", "no"), ("win", "loss")]
 )
 def test_a_value_of_success_or_failure_is_no_condition(values: tuple[str, str]) -> None:
-    assert not leads(tries([(values[not failed], failed) for _, failed in ODD], "state"))
+    assert not find_leads(tries([(values[not failed], failed) for _, failed in ODD], "state"))
 
 
 @pytest.mark.parametrize("key", ["client", "model", "branch"])
 def test_client_model_and_branch_are_strata(key: str) -> None:
-    assert not leads(tries(ODD * 2, key))
+    assert not find_leads(tries(ODD * 2, key))
     followers = tries(ODD * 2)
     confounded = [
         decision(
@@ -168,7 +168,7 @@ def test_client_model_and_branch_are_strata(key: str) -> None:
         )
         for i, o in enumerate(followers)
     ]
-    assert not leads(confounded)
+    assert not find_leads(confounded)
 
 
 def test_keys_that_cut_alike_count_once() -> None:
@@ -190,7 +190,7 @@ def test_what_sessions_have_as_a_whole_is_no_lead() -> None:
         for o_i, o in enumerate(sessions)
     ]
     assert keys(alone) == ["host"]
-    assert not leads(sessions)
+    assert not find_leads(sessions)
 
 
 def test_a_number_that_drifts_with_the_results_is_no_lead() -> None:
@@ -200,7 +200,7 @@ def test_a_number_that_drifts_with_the_results_is_no_lead() -> None:
         for n, i in enumerate(random.Random(3).sample(range(24), 24))
     ]
     assert keys(mixed) == ["price"]
-    assert not leads(drifting)
+    assert not find_leads(drifting)
 
 
 def test_a_lead_that_lately_is_the_opposite_is_dropped() -> None:
@@ -211,7 +211,7 @@ def test_a_lead_that_lately_is_the_opposite_is_dropped() -> None:
         for i, (value, failed) in enumerate(late)
     ]
     assert keys(outcomes) == ["dry_run"]
-    assert not leads([*outcomes, *turned])
+    assert not find_leads([*outcomes, *turned])
 
 
 def test_a_cause_that_gave_way_hides_no_other() -> None:
@@ -237,7 +237,7 @@ def test_two_thousand_shuffles_tell_a_strong_lead_among_many_keys() -> None:
 def test_only_the_latest_tries_count() -> None:
     few = EvaluatePolicy(peers=20)
     outcomes = [*tries(ODD * 2), *(decision(50 + i, failed=i % 2 == 0) for i in range(20))]
-    assert not leads(outcomes, few)
+    assert not find_leads(outcomes, few)
 
 
 def test_a_second_lead_separates_what_the_first_leaves_alike() -> None:
@@ -248,14 +248,14 @@ def test_a_second_lead_separates_what_the_first_leaves_alike() -> None:
         failed = not context["dry_run"] or (not context["locked"] and rng.random() < 0.9)
         outcomes.append(decision(i, failed=failed, context=context))
     assert sorted(keys(outcomes)) == ["dry_run", "locked"]
-    assert leads(outcomes)[1].held == (leads(outcomes)[0].conditions,)
+    assert find_leads(outcomes)[1].held == (find_leads(outcomes)[0].conditions,)
 
 
 # ── beside rules ─────────────────────────────────────────────────────────────────────
 
 
 def told(outcomes: list[Outcome], previous_point: int | None = None) -> list[Separation]:
-    return list(rules_and_leads(outcomes, failures(outcomes), previous_point=previous_point))
+    return list(separations_and_leads(outcomes, failures(outcomes), previous_point=previous_point))
 
 
 def in_storm(_: int, context: Context) -> float:
@@ -300,6 +300,6 @@ def test_a_rule_that_is_a_lead_needs_no_second_reading_point() -> None:
     ],
 )
 def test_a_condition_keeps_the_name_of_its_key(condition: Condition, words: str) -> None:
-    (lead,) = leads(tries(ODD))
+    (lead,) = find_leads(tries(ODD))
     line = describe_lead(replace(lead, conditions=(condition,)))
     assert line == f"Lead: with {words} 6 of 6 failed, otherwise 0 of 4."

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.contrast.separations import separations
+from skillvault.learning.contrast.separations import find_separations
 from skillvault.model.conditions import Condition
 from skillvault.model.records import Outcome, Source
 from tests.learning.contrast.decisions import (
@@ -56,7 +56,7 @@ def test_of_several_results_each_has_its_own_side() -> None:
     outcomes = decisions(1, in_storm)
     inside = failures(outcomes)
     results = {**inside, "success": frozenset(o.id for o in outcomes) - inside[FAILURE]}
-    sides = {rule.result: rule.conditions for rule in separations(outcomes, results)}
+    sides = {rule.result: rule.conditions for rule in find_separations(outcomes, results)}
     assert sides == {FAILURE: (STORM,), "success": (CALM,)}
 
 

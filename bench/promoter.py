@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.evaluated_runs import evaluated_run
-from skillvault.learning.promote.facts import PromotionMaterial, statement_of
+from skillvault.learning.promote.facts import PromotionRecords, statement_of
 from skillvault.learning.promote.skills import Pattern
 from skillvault.learning.promote.support import Retelling, Support, fact_changes, weighing_changes
 from skillvault.learning.rejection import Rejections
@@ -47,7 +47,7 @@ class Promoter:
             self._outcomes[outcome.id] = outcome
             self._clocks[outcome.domain] = outcome.occurred_at
         facts = {name: fact for of in self._facts.values() for name, fact in of.items()}
-        support = Support(self._book, self._material(facts), self._policy, upgrades=False)
+        support = Support(self._book, self._records(facts), self._policy, upgrades=False)
         plan = support.plan(filter(None, runs))
         changes = list(fact_changes(plan.facts))
         if plan.links or plan.retellings:
@@ -59,8 +59,8 @@ class Promoter:
 
     def skills(self, domain: str, at: datetime) -> Iterator[Change]:
         """Promote the facts of one domain to skills."""
-        material = self._material(self._facts[domain])
-        plan = recurrence.plan_patterns(material, self._skills, self._policy)
+        records = self._records(self._facts[domain])
+        plan = recurrence.plan_patterns(records, self._skills, self._policy)
         for skill in plan.leaving:
             if skill.status == "testing" and self._shelves[skill.name] != "archive":
                 yield recurrence.leave_change(skill, self._shelves[skill.name])
@@ -69,8 +69,8 @@ class Promoter:
             if not self._is_told(pattern):
                 yield self._written(pattern, at)
 
-    def _material(self, facts: dict[str, Fact]) -> PromotionMaterial:
-        return PromotionMaterial(
+    def _records(self, facts: dict[str, Fact]) -> PromotionRecords:
+        return PromotionRecords(
             outcomes=self._outcomes,
             evaluations={},
             facts=facts,

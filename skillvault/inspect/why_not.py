@@ -11,7 +11,7 @@ from skillvault.learning.generate import SkillState
 from skillvault.learning.rejection import REJECT
 from skillvault.learning.why_not import ActionOutcomes, StepAnswer
 from skillvault.loop import distill, evaluate, learned, promote
-from skillvault.loop.general import general_state, material_of_facts
+from skillvault.loop.general import general_state, records_of_facts
 from skillvault.loop.run import Run
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import Correction, Fact, IndexedOutcome, Outcome, Ref
@@ -119,10 +119,10 @@ def why_not(run: Run, ref: Ref) -> list[StepAnswer]:
 
 
 def _fact_answers(run: Run, fact: Fact) -> list[StepAnswer]:
-    material = material_of_facts(run, run.snapshot.facts.by_domain([fact.domain]))
-    live_skills = run.snapshot.skills.live(set(material.skills_of.values()))
+    records = records_of_facts(run, run.snapshot.facts.by_domain([fact.domain]))
+    live_skills = run.snapshot.skills.live(set(records.skills_of.values()))
     general = general_state(run, fact)
-    return sentences.fact_answers(fact, material, live_skills, run.policy, general=general)
+    return sentences.fact_answers(fact, records, live_skills, run.policy, general=general)
 
 
 def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:
@@ -161,6 +161,6 @@ def reasons(run: Run) -> dict[str, list[str]]:
     actions = (_action_outcomes(run, history) for history in histories)
     summaries = {"skill": sentences.summary(actions, run.policy, len(run.snapshot.sessions))}
     if len(run.snapshot.evaluations):
-        materials = promote.material_pages(run, run.snapshot.evaluations)
-        summaries["fact"] = sentences.memory_summary(materials, run.profile)
+        pages = promote.record_pages(run, run.snapshot.evaluations)
+        summaries["fact"] = sentences.memory_summary(pages, run.profile)
     return summaries

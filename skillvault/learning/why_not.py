@@ -109,7 +109,7 @@ def rejected_rule_answer(commit: Commit) -> StepAnswer:
 
 def fact_answers(
     fact: Fact,
-    material: promote.PromotionMaterial,
+    records: promote.PromotionRecords,
     live_skills: Collection[str],
     policy: Policy,
     *,
@@ -119,12 +119,12 @@ def fact_answers(
 
     `general` says how far the fact is from a general skill; it is None in a vault of one domain.
     """
-    support = material.support([fact.id])
-    sessions = pluralize(len(material.sessions([fact])), "session")
+    support = records.support([fact.id])
+    sessions = pluralize(len(records.sessions([fact])), "session")
     support_text = f"rests on {pluralize(len(support), 'evaluation')} of {sessions}"
     if fact.kind in ("human", "correction") and not support:
         support_text = "said by a person"
-    pattern = recurrence.fact_state(fact, material, live_skills, policy)
+    pattern = recurrence.fact_state(fact, records, live_skills, policy)
     return [
         StepAnswer("memory", "done", support_text),
         StepAnswer(promote.STEP, pattern.state, pattern.reason),
@@ -140,12 +140,12 @@ def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
     ]
 
 
-def memory_summary(materials: Iterable[promote.PromotionMaterial], rules: Rules) -> list[str]:
+def memory_summary(pages: Iterable[promote.PromotionRecords], rules: Rules) -> list[str]:
     """Return a sentence for each reason why insights do not become facts, with counts."""
     groups: dict[str, list[Evaluation]] = {}
-    for material in materials:
-        for evaluation in material.evaluations.values():
-            state = rules.insight_state(evaluation, material, rules.policy).state
+    for records in pages:
+        for evaluation in records.evaluations.values():
+            state = rules.insight_state(evaluation, records, rules.policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
         f"{pluralize(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from skillvault.learning.naming import is_general
 from skillvault.learning.promote import general
-from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState
+from skillvault.learning.promote.facts import STEP, PromotionRecords, PromotionState
 from skillvault.learning.promote.general import FactRuns, GeneralPattern, form_of
 from skillvault.learning.promote.skills import assign_skills, leave_change
 from skillvault.learning.rejection import Rejection
@@ -95,14 +95,14 @@ def _makers_of(snapshot: Snapshot, facts: Collection[str]) -> Mapping[str, Outco
     return {fact: outcomes[key] for fact, key in makers.items() if key in outcomes}
 
 
-def material_of_facts(run: Run, facts: Mapping[str, Fact]) -> PromotionMaterial:
+def records_of_facts(run: Run, facts: Mapping[str, Fact]) -> PromotionRecords:
     """Return the records that decide if these facts become skills."""
-    return promotion_material(run, {}, facts, [Ref("fact", fact_id) for fact_id in facts])
+    return promotion_records(run, {}, facts, [Ref("fact", fact_id) for fact_id in facts])
 
 
-def promotion_material(
+def promotion_records(
     run: Run, evaluations: Mapping[str, Evaluation], facts: Mapping[str, Fact], sources: list[Ref]
-) -> PromotionMaterial:
+) -> PromotionRecords:
     """Return the records that decide if evaluations become facts, and facts skills."""
     snapshot, rules = run.snapshot, run.policy.promote
     rejected = run.rejections.sources(STEP, "fact")
@@ -115,7 +115,7 @@ def promotion_material(
         for link in snapshot.links.by_source(sources)
         if link.target.kind != "skill" or approved_name(snapshot, link.target.id) == link.target.id
     }
-    return PromotionMaterial(
+    return PromotionRecords(
         outcomes=snapshot.outcomes.get_many(evaluations) if evaluations else snapshot.outcomes,
         evaluations=evaluations,
         facts=facts,
@@ -137,7 +137,7 @@ def promotion_material(
 class GeneralPlan(Struct, frozen=True):
     """The general skills to make or rewrite (`due`), and the skills to archive (`leaving`)."""
 
-    due: tuple[tuple[PromotionMaterial, GeneralPattern], ...] = ()
+    due: tuple[tuple[PromotionRecords, GeneralPattern], ...] = ()
     leaving: tuple[Skill, ...] = ()
 
 
@@ -147,9 +147,9 @@ def general_changes(run: Run) -> Iterator[Change]:
     for skill in plan.leaving:
         yield leave_change(skill, shelf_of(run, skill), general.NOT_SHOWN)
     is_changed = bool(plan.leaving)
-    for material, pattern in plan.due:
+    for records, pattern in plan.due:
         name = pattern.skill.name if pattern.skill else f"general-{pattern.recurring.facts[0].id}"
-        brief = general.general_brief(pattern, material)
+        brief = general.general_brief(pattern, records)
         for change in run.write_skill(name, brief, partial(compose_general, run, pattern)):
             is_changed = True
             yield change
@@ -170,7 +170,7 @@ def plan_general(run: Run) -> GeneralPlan:
     plan = GeneralPlan()
     # Facts of a single domain are left to `promote`.
     if products or len({fact.domain for fact in facts.values()}) > 1:
-        plan = _plan_groups(run, products, material_of_facts(run, facts))
+        plan = _plan_groups(run, products, records_of_facts(run, facts))
     waiting_ids = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
     waiting_ids |= _facts_of(run, [skill.name for skill in plan.leaving])
     settled_ids = set(keys) - waiting_ids
@@ -185,8 +185,8 @@ def general_state(run: Run, fact: Fact) -> PromotionState | None:
     if not _has_several_domains(run):
         return None
     similar_facts = SimilarFacts(run.snapshot, run.snapshot.due.keys(GENERAL))
-    material = material_of_facts(run, similar_facts.with_similar([fact.id]))
-    groups = general.recurrences(material, _fact_runs(run))
+    records = records_of_facts(run, similar_facts.with_similar([fact.id]))
+    groups = general.recurrences(records, _fact_runs(run))
     group = next((group for group in groups if fact in group.facts), None)
     product = _products_of(run, [fact.id]).get(fact.id)
     return general.state_across_domains(fact, group, product, run.policy)
@@ -227,44 +227,44 @@ def _facts_of(run: Run, skills: Collection[str]) -> set[str]:
     return linked_facts.union(*(history.source_ids(STEP, Ref("skill", name)) for name in skills))
 
 
-def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMaterial) -> GeneralPlan:
+def _plan_groups(run: Run, products: Mapping[str, str], records: PromotionRecords) -> GeneralPlan:
     skills = derived_skills(run, set(products.values()))
     by_fact = {fact: skills[name] for fact, name in products.items() if name in skills}
-    patterns: list[tuple[PromotionMaterial, GeneralPattern]] = []
+    patterns: list[tuple[PromotionRecords, GeneralPattern]] = []
     used_names: set[str] = set()
-    groups = list(general.recurrences(material, _fact_runs(run)))
+    groups = list(general.recurrences(records, _fact_runs(run)))
     names = {fact: skill.name for fact, skill in by_fact.items()}
     owners = assign_skills([group.facts for group in groups], names)
     for group, (_, is_owner) in zip(groups, owners, strict=True):
         if any(fact.id in products and fact.id not in by_fact for fact in group.facts):
             continue  # the skill expired, or somebody archived it
-        if general.is_supported(group, material, run.policy.promote):
+        if general.is_supported(group, records, run.policy.promote):
             used_names.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
         if not is_owner:
             continue  # the skill belongs to another group with some of these facts
-        pattern = general.general_pattern(group, material, by_fact, run.policy)
+        pattern = general.general_pattern(group, records, by_fact, run.policy)
         if isinstance(pattern, Rejection):
             run.report.rejected.append(pattern)
         elif pattern is not None:
-            patterns.append((material, pattern))
+            patterns.append((records, pattern))
     unsupported_skills = (skill for name, skill in sorted(skills.items()) if name not in used_names)
     return GeneralPlan(tuple(patterns), tuple(s for s in unsupported_skills if may_archive(run, s)))
 
 
-def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
+def living_general_patterns(run: Run) -> Iterator[tuple[PromotionRecords, GeneralPattern]]:
     """Yield the pattern of each living general skill, with the current counts."""
     living_names = [name for name in run.snapshot.skills.names("skills", "") if is_general(name)]
     if not living_names:
         return
     similar_facts = SimilarFacts(run.snapshot, run.snapshot.due.keys(GENERAL))
-    material = material_of_facts(run, similar_facts.with_similar(_facts_of(run, living_names)))
-    products = _products_of(run, list(material.facts))
+    records = records_of_facts(run, similar_facts.with_similar(_facts_of(run, living_names)))
+    products = _products_of(run, list(records.facts))
     skills = with_waiting_accounts(run.snapshot, run.snapshot.skills.live(living_names))
     by_fact = {fact: skills[name] for fact, name in products.items() if name in skills}
-    for group in general.recurrences(material, _fact_runs(run)):
-        pattern = general.current_pattern(group, material, by_fact)
+    for group in general.recurrences(records, _fact_runs(run)):
+        pattern = general.current_pattern(group, records, by_fact)
         if pattern is not None:
-            yield material, pattern
+            yield records, pattern
 
 
 def _products_of(run: Run, facts: Collection[str]) -> dict[str, str]:

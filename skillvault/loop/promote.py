@@ -27,7 +27,7 @@ from skillvault.learning.promote.evaluated_runs import (
 )
 from skillvault.learning.promote.facts import (
     STEP,
-    PromotionMaterial,
+    PromotionRecords,
     PromotionState,
     is_contested,
     statement_of,
@@ -42,9 +42,9 @@ from skillvault.learning.promote.support import (
 )
 from skillvault.loop.general import (
     general_changes,
-    material_of_facts,
     plan_general,
-    promotion_material,
+    promotion_records,
+    records_of_facts,
 )
 from skillvault.loop.managed_skills import derived_skills, may_archive, shelf_of
 from skillvault.loop.next_versions import with_waiting_account, with_waiting_accounts
@@ -117,17 +117,17 @@ def _fact_changes(run: Run) -> Iterator[Change]:
 
 def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
     """Plan the facts that evaluations support or contradict, and store their claims."""
-    material = material_of_evaluations(run, keys, LazyFacts)
+    records = records_of_evaluations(run, keys, LazyFacts)
     evaluated_runs = (
-        evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
-        for evaluation in material.evaluations.values()
+        evaluated_run(evaluation, records.outcomes.get(evaluation.outcome))
+        for evaluation in records.evaluations.values()
     )
     runs = list(filter(None, evaluated_runs))
     book = run_book(run.snapshot)
-    plan = Support(book, material, run.policy, upgrades=run.options.upgrades).plan(runs)
+    plan = Support(book, records, run.policy, upgrades=run.options.upgrades).plan(runs)
     if 0 < plan.withheld <= _MAX_UNREVIEWED_FACTS:
         book = run_book(run.snapshot)
-        plan = Support(book, material, run.policy, upgrades=True).plan(runs)
+        plan = Support(book, records, run.policy, upgrades=True).plan(runs)
     if not run.options.is_question:
         insights = run.store.staging.insights
         for new_run in book.new.values():
@@ -176,14 +176,14 @@ def _version_changes(run: Run, fact_ids: Collection[str]) -> Iterator[Change]:
 
 
 def _pattern_changes(run: Run) -> Iterator[Change]:
-    for keys, material, plan in list(_plan_patterns(run)):
+    for keys, records, plan in list(_plan_patterns(run)):
         is_changed = bool(plan.leaving or plan.rejected)
         run.report.rejected += plan.rejected
         for skill in plan.leaving:
             yield pattern_rules.leave_change(skill, shelf_of(run, skill))
         for pattern in plan.due:
             name = pattern.skill or f"pattern-{pattern.facts[0].domain}"
-            brief = pattern_rules.pattern_brief(pattern, material)
+            brief = pattern_rules.pattern_brief(pattern, records)
             for change in run.write_skill(name, brief, partial(compose_pattern, run, pattern)):
                 is_changed = True
                 yield change
@@ -192,21 +192,21 @@ def _pattern_changes(run: Run) -> Iterator[Change]:
             run.settle(RECOUNT, keys)
 
 
-def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patterns]]:
-    """Yield (fact ids, material, plan) for each domain with work; settle facts without work."""
+def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionRecords, Patterns]]:
+    """Yield (fact ids, records, plan) for each domain with work; settle facts without work."""
     changed_ids, recounted_ids = map(run.snapshot.due.keys, (CONSOLIDATE, RECOUNT))
     by_domain: Mapping[str, set[str]] = {}
     if changed_ids or recounted_ids:
         by_domain = _connected_facts(run, changed_ids, recounted_ids)
     waiting_ids: set[str] = set()
     for _, ids in sorted(by_domain.items()):
-        material = material_of_facts(run, run.snapshot.facts.get_many(ids))
-        skills_of = material.skills_of
+        records = records_of_facts(run, run.snapshot.facts.get_many(ids))
+        skills_of = records.skills_of
         skills = derived_skills(run, set(skills_of.values()))
         old_ids = run.snapshot.facts.superseded_ids(ids)
-        current_facts = {key: fact for key, fact in material.facts.items() if key not in old_ids}
-        material = msgspec.structs.replace(material, facts=current_facts)
-        plan = pattern_rules.plan_patterns(material, skills, run.policy)
+        current_facts = {key: fact for key, fact in records.facts.items() if key not in old_ids}
+        records = msgspec.structs.replace(records, facts=current_facts)
+        plan = pattern_rules.plan_patterns(records, skills, run.policy)
         plan = msgspec.structs.replace(
             plan,
             due=tuple(
@@ -223,7 +223,7 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionMaterial, Patt
         if not run.options.is_question:
             _keep_tallies(run, ids, keys)
         if plan.due or plan.rejected or plan.leaving:
-            yield keys, material, plan
+            yield keys, records, plan
     run.settle(CONSOLIDATE, set(changed_ids) - waiting_ids)
     run.settle(RECOUNT, set(recounted_ids) - waiting_ids)
 
@@ -261,13 +261,13 @@ def compose_pattern(run: Run, pattern: Pattern, draft: Draft) -> Change | None:
     )
 
 
-def living_patterns(run: Run, domain: str) -> Iterator[tuple[PromotionMaterial, Pattern, Skill]]:
+def living_patterns(run: Run, domain: str) -> Iterator[tuple[PromotionRecords, Pattern, Skill]]:
     """Yield the pattern of each living skill of a domain, with the current counts."""
-    material = material_of_facts(run, run.snapshot.facts.by_domain([domain]))
-    names = set(material.skills_of.values())
+    records = records_of_facts(run, run.snapshot.facts.by_domain([domain]))
+    names = set(records.skills_of.values())
     skills = with_waiting_accounts(run.snapshot, run.snapshot.skills.live(names))
-    for pattern in pattern_rules.current_patterns(material, skills, run.policy):
-        yield material, pattern, skills[pattern.skill or ""]
+    for pattern in pattern_rules.current_patterns(records, skills, run.policy):
+        yield records, pattern, skills[pattern.skill or ""]
 
 
 # ── the records that decide ──────────────────────────────────────────────────────────
@@ -275,27 +275,27 @@ def living_patterns(run: Run, domain: str) -> Iterator[tuple[PromotionMaterial, 
 
 def promotion_state(run: Run, evaluation_id: str) -> PromotionState | None:
     """Return how far an evaluation is from making a fact, or None if it does not exist."""
-    material = material_of_evaluations(run, [evaluation_id])
-    evaluation = material.evaluations.get(evaluation_id)
+    records = records_of_evaluations(run, [evaluation_id])
+    evaluation = records.evaluations.get(evaluation_id)
     if evaluation is None:
         return None
     if not run.profile.weighs:
-        return fact_rules.insight_state(evaluation, material, run.policy)
-    return support_state(evaluation, run_book(run.snapshot), material, run.policy)
+        return fact_rules.insight_state(evaluation, records, run.policy)
+    return support_state(evaluation, run_book(run.snapshot), records, run.policy)
 
 
-def material_pages(run: Run, ids: Iterable[str]) -> Iterator[PromotionMaterial]:
-    """Yield the material of many evaluations, one page at a time."""
+def record_pages(run: Run, ids: Iterable[str]) -> Iterator[PromotionRecords]:
+    """Yield the records of many evaluations, one page at a time."""
     remaining_ids = iter(ids)
     while page := list(islice(remaining_ids, _PAGE_SIZE)):
-        yield material_of_evaluations(run, page)
+        yield records_of_evaluations(run, page)
 
 
-def material_of_evaluations(
+def records_of_evaluations(
     run: Run,
     ids: Iterable[str],
     load_facts: Callable[[Facts, Collection[str]], Mapping[str, Fact]] = Facts.by_domain,
-) -> PromotionMaterial:
+) -> PromotionRecords:
     """Return the records that decide if evaluations become facts.
 
     `load_facts` reads the facts of the evaluations' domains.
@@ -305,7 +305,7 @@ def material_of_evaluations(
     overruled_ids = snapshot.outcomes.overruled_ids(ids)
     evaluations = snapshot.evaluations.get_many(key for key in ids if key not in overruled_ids)
     facts = load_facts(snapshot.facts, {evaluation.domain for evaluation in evaluations.values()})
-    return promotion_material(run, evaluations, facts, [Ref("evaluation", n) for n in evaluations])
+    return promotion_records(run, evaluations, facts, [Ref("evaluation", n) for n in evaluations])
 
 
 def run_book(snapshot: Snapshot) -> RunBook:
@@ -350,9 +350,9 @@ def _connected_facts(
     ids = {*changed_ids, *recounted_ids}
     if not run.options.is_question:
         ids -= _facts_without_effect(run, ids.difference(changed_ids))
-    material = material_of_facts(run, snapshot.facts.get_many(ids))
+    records = records_of_facts(run, snapshot.facts.get_many(ids))
     old_rows = snapshot.clusters.of_facts(ids)
-    new_rows = _memberships(material, snapshot.facts.superseded_ids(ids))
+    new_rows = _memberships(records, snapshot.facts.superseded_ids(ids))
     facts: dict[str, set[str]] = defaultdict(set)
     if run.options.is_question:
         domains = {row.domain for row in (*old_rows.values(), *new_rows.values())}
@@ -367,7 +367,7 @@ def _connected_facts(
     rows += [*old_rows.values(), *snapshot.clusters.of_facts(new_rows).values()]
     seeds = {row.seed for row in rows if row.seed}
     skills = {row.skill for row in rows if row.skill}
-    skills.update(link.target.id for link in material.links.values())
+    skills.update(link.target.id for link in records.links.values())
     for row in (*rows, *snapshot.clusters.connected_facts(seeds, skills).values()):
         facts[row.domain].add(row.fact)
     return facts
@@ -427,11 +427,11 @@ def _keep_tallies(run: Run, fact_ids: Collection[str], waiting: Collection[str])
             clusters.keep_unit_tally([unit.name], clusters.tally(unit, _max_counted_runs(run)))
 
 
-def _memberships(material: PromotionMaterial, superseded: Collection[str]) -> dict[str, Membership]:
+def _memberships(records: PromotionRecords, superseded: Collection[str]) -> dict[str, Membership]:
     """Return the index row of each fact; `pool` is the group of facts to compare it with."""
-    pools, rows = pattern_rules.pools(material), dict[str, Membership]()
-    for fact in material.facts.values():
-        row = Membership(fact.id, fact.domain, skill=material.skills_of.get(fact.id))
+    pools, rows = pattern_rules.pools(records), dict[str, Membership]()
+    for fact in records.facts.values():
+        row = Membership(fact.id, fact.domain, skill=records.skills_of.get(fact.id))
         pool = None if fact.id in superseded else pools.get(fact.id)
         if pool:
             at, fact_id = fact.order

@@ -23,7 +23,7 @@ from skillvault.learning.seed import facts, strategy
 from skillvault.learning.seed import skills as seed_skills
 from skillvault.learning.seed.skills import (
     MergeGroup,
-    OutcomeMaterial,
+    OutcomeRecords,
     Wording,
     find_merge_groups,
     statement_words,
@@ -34,7 +34,7 @@ from skillvault.loop.judging.questions import RewritableText
 from skillvault.loop.managed_skills import is_mergeable, references
 from skillvault.loop.merge import session_changes
 from skillvault.loop.next_versions import refs_with_version, with_waiting_account
-from skillvault.loop.promote import material_of_evaluations, material_pages, skill_changes
+from skillvault.loop.promote import record_pages, records_of_evaluations, skill_changes
 from skillvault.loop.run import Run
 from skillvault.model.brief import Agreement, Draft, Findings, Period
 from skillvault.model.change import Change
@@ -67,14 +67,14 @@ def promote_step(run: Run) -> Iterator[Change]:
 def _plan_promotions(run: Run) -> facts.FactPlan:
     candidates: list[str] = []
     keys = run.snapshot.due.keys(PROMOTE)
-    for material in material_pages(run, keys):
+    for records in record_pages(run, keys):
         candidates += (
             evaluation.id
-            for evaluation in material.evaluations.values()
-            if facts.may_be_due(evaluation, material, run.policy)
+            for evaluation in records.evaluations.values()
+            if facts.may_be_due(evaluation, records, run.policy)
         )
     run.settle(PROMOTE, set(keys).difference(candidates))
-    return facts.plan_facts(material_of_evaluations(run, candidates), run.policy)
+    return facts.plan_facts(records_of_evaluations(run, candidates), run.policy)
 
 
 # ── generate ─────────────────────────────────────────────────────────────────────────
@@ -131,11 +131,11 @@ def _find_new_skills(run: Run) -> Iterator[Findings]:
 def _find_states(
     run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
 ) -> Iterator[tuple[str, SkillState, Findings | None]]:
-    for material in _outcome_materials(run, history, ids):
-        state, findings = seed_skills.outcome_state(material, run.policy)
-        if material.rejection and state.state == "rejected":
-            run.report.rejected.append(material.rejection)
-        yield material.outcome.id, state, findings
+    for records in _outcome_records(run, history, ids):
+        state, findings = seed_skills.outcome_state(records, run.policy)
+        if records.rejection and state.state == "rejected":
+            run.report.rejected.append(records.rejection)
+        yield records.outcome.id, state, findings
 
 
 def _repeat_changes(
@@ -143,16 +143,16 @@ def _repeat_changes(
 ) -> Iterator[Change]:
     """Link failures to the skill of the first failure of their subject."""
     ids_by_skill: dict[str, list[str]] = {}
-    for material in _outcome_materials(run, history, ids):
-        state, _ = seed_skills.outcome_state(material, run.policy)
-        skill = _living_skill(run, material.warning) if state.state == "counted" else None
+    for records in _outcome_records(run, history, ids):
+        state, _ = seed_skills.outcome_state(records, run.policy)
+        skill = _living_skill(run, records.warning) if state.state == "counted" else None
         if skill is None:
             continue
-        link = link_id("reinforced", Ref("evaluation", material.outcome.id), Ref("skill", skill))
+        link = link_id("reinforced", Ref("evaluation", records.outcome.id), Ref("skill", skill))
         if rejection := run.rejections.of_target(Ref("link", link)):
             run.report.rejected.append(rejection)
         else:
-            ids_by_skill.setdefault(skill, []).append(material.outcome.id)
+            ids_by_skill.setdefault(skill, []).append(records.outcome.id)
     for name, repeated_ids in ids_by_skill.items():
         if living_skill := run.snapshot.skills.find(name):
             yield seed_skills.repeats_change(living_skill, repeated_ids, run.now)
@@ -176,9 +176,9 @@ def _affected_ids(history: Sequence[IndexedOutcome], changed_ids: Collection[str
     return {outcome.id for outcome in history if outcome.evaluated} & {*changed_ids, *successors}
 
 
-def _outcome_materials(
+def _outcome_records(
     run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
-) -> Iterator[OutcomeMaterial]:
+) -> Iterator[OutcomeRecords]:
     """Yield the records that decide if each outcome becomes a skill.
 
     Only the first failure without a score makes a warning, so the order of outcomes matters.
@@ -197,7 +197,7 @@ def _outcome_materials(
         if key not in ids or key not in outcomes or key not in evaluations:
             continue
         outcome = outcomes[key]
-        material = OutcomeMaterial(
+        records = OutcomeRecords(
             outcome=outcome,
             evaluation=evaluations[key],
             previous=outcomes.get(previous.get(key, "")),
@@ -207,8 +207,8 @@ def _outcome_materials(
             rejection=rejections.get(key)
             or (warning_rejection if outcome.ungraded_failure else None),
         )
-        yield material
-        findings = seed_skills.outcome_state(replace(material, rejection=None), run.policy)[1]
+        yield records
+        findings = seed_skills.outcome_state(replace(records, rejection=None), run.policy)[1]
         if findings and outcome.ungraded_failure:
             warning = warning or "a skill that is about to be made"
 
@@ -250,41 +250,41 @@ def _compose_skill(run: Run, findings: Findings, draft: Draft) -> Change | None:
 
 def _strategy_changes(run: Run) -> Iterator[Change]:
     for domain in sorted(run.snapshot.outcomes.domains("local")):
-        material = _strategy_material(run, domain)
-        if material.rejection:
-            run.report.rejected.append(material.rejection)
-        elif _state_of_material(run, material).state == "due":
-            brief = _strategy_brief(run, material)
+        records = _strategy_records(run, domain)
+        if records.rejection:
+            run.report.rejected.append(records.rejection)
+        elif _state_of_records(run, records).state == "due":
+            brief = _strategy_brief(run, records)
             yield from run.write_skill(
-                material.name, brief, partial(_compose_strategy, run, material, brief)
+                records.name, brief, partial(_compose_strategy, run, records, brief)
             )
 
 
 def strategy_state(run: Run, domain: str) -> SkillState:
     """Return how far a domain is from its next strategy, for `why-not`."""
-    return _state_of_material(run, _strategy_material(run, domain))
+    return _state_of_records(run, _strategy_records(run, domain))
 
 
 def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
     """Yield the conditions that separate the outcomes of a domain's strategy."""
-    yield from _strategy_brief(run, _strategy_material(run, domain)).rules
+    yield from _strategy_brief(run, _strategy_records(run, domain)).rules
 
 
 def strategy_texts(run: Run, domain: str, _outcome_ids: Sequence[str]) -> Iterator[RewritableText]:
     """Yield the text of a domain's strategy, if it may be rewritten."""
-    material = _strategy_material(run, domain)
-    skill, path = material.skill, material.path or "archive/"
+    records = _strategy_records(run, domain)
+    skill, path = records.skill, records.path or "archive/"
     if skill and skill.status not in ("pinned", "retired") and not path.startswith("archive/"):
-        brief = _strategy_brief(run, material)
-        yield RewritableText(material.name, brief, partial(_compose_strategy, run, material, brief))
+        brief = _strategy_brief(run, records)
+        yield RewritableText(records.name, brief, partial(_compose_strategy, run, records, brief))
 
 
-def _state_of_material(run: Run, material: strategy.StrategyMaterial) -> SkillState:
-    time = clock(run.snapshot, material.domain, run.now, run.profile) or run.now
-    return strategy.strategy_state(material, time, run.policy)
+def _state_of_records(run: Run, records: strategy.StrategyRecords) -> SkillState:
+    time = clock(run.snapshot, records.domain, run.now, run.profile) or run.now
+    return strategy.strategy_state(records, time, run.policy)
 
 
-def _strategy_material(run: Run, domain: str) -> strategy.StrategyMaterial:
+def _strategy_records(run: Run, domain: str) -> strategy.StrategyRecords:
     target, numbers = Ref("skill", strategy_name(domain)), run.policy.generate
     skill = run.snapshot.skills.find(target.id)
     max_outcomes = max(numbers.strategy_max, numbers.strategy_every)
@@ -292,7 +292,7 @@ def _strategy_material(run: Run, domain: str) -> strategy.StrategyMaterial:
     linked_ids = _linked_outcomes(run, target.id, ids)
     unread_count = next((n for n, key in enumerate(reversed(ids)) if key in linked_ids), len(ids))
     is_missing = skill is None and unread_count >= numbers.strategy_every
-    return strategy.StrategyMaterial(
+    return strategy.StrategyRecords(
         domain=domain,
         read=tuple(ids[-numbers.strategy_max :]),
         unread=unread_count,
@@ -316,25 +316,25 @@ def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
     return linked_ids
 
 
-def _strategy_brief(run: Run, material: strategy.StrategyMaterial) -> Period:
-    records = run.snapshot.outcomes.get_many(material.read)
-    outcomes = [records[outcome_id] for outcome_id in material.read if outcome_id in records]
-    evaluations = run.snapshot.evaluations.get_many(material.read)
-    brief = strategy.period_of(material.domain, outcomes, evaluations, run.policy)
+def _strategy_brief(run: Run, records: strategy.StrategyRecords) -> Period:
+    by_id = run.snapshot.outcomes.get_many(records.read)
+    outcomes = [by_id[outcome_id] for outcome_id in records.read if outcome_id in by_id]
+    evaluations = run.snapshot.evaluations.get_many(records.read)
+    brief = strategy.period_of(records.domain, outcomes, evaluations, run.policy)
     if run.policy.judge.provider == "offline":
         return brief
-    body = material.skill.body if material.skill else ""
-    facts = domain_facts(run, material.domain)
+    body = records.skill.body if records.skill else ""
+    facts = domain_facts(run, records.domain)
     return replace(brief, current=body, facts=tuple(facts))
 
 
 def _compose_strategy(
-    run: Run, material: strategy.StrategyMaterial, brief: Period, draft: Draft
+    run: Run, records: strategy.StrategyRecords, brief: Period, draft: Draft
 ) -> Change:
-    if material.skill is None:
-        return strategy.first_change(material, brief, draft, policy=run.policy)
-    versions = run.versions(material.name)
-    return strategy.next_change(material, brief, draft, versions, policy=run.policy)
+    if records.skill is None:
+        return strategy.first_change(records, brief, draft, policy=run.policy)
+    versions = run.versions(records.name)
+    return strategy.next_change(records, brief, draft, versions, policy=run.policy)
 
 
 # ── merge ────────────────────────────────────────────────────────────────────────────

@@ -89,8 +89,8 @@ def test_of_all_outcomes_each_reason_is_told_once_with_its_count() -> None:
     states = {one.id: SkillState("between", "") for one in between}
     states[silent.id] = _stands(silent, [silent])
     everyone = {one.id: one for one in [*between, silent]}
-    material = ActionOutcomes(outcomes=everyone, evaluations={}, states=states)
-    assert summary([material], Policy()) == [
+    records = ActionOutcomes(outcomes=everyone, evaluations={}, states=states)
+    assert summary([records], Policy()) == [
         (
             "2 outcomes: score -5.0 % to +10.0 %; a warning needs less than -10.0 %, "
             "a pattern more than +20.0 %"

@@ -12,7 +12,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.facts import clusters
-from skillvault.loop.general import material_of_facts
+from skillvault.loop.general import records_of_facts
 from skillvault.loop.managed_skills import derived_skills, may_archive
 from skillvault.loop.promote import keep_clusters
 from skillvault.loop.registry import CONSOLIDATE, RECOUNT
@@ -113,7 +113,7 @@ def record(vault: Vault, number: int, part: Sequence[Raw]) -> None:
 def left_of_all(run: Run) -> Iterator[object]:
     """Yield all that there is to do in whole domains, whatever changed."""
     for domain in run.snapshot.facts.domains_with_facts():
-        found = material_of_facts(run, run.snapshot.facts.by_domain([domain]))
+        found = records_of_facts(run, run.snapshot.facts.by_domain([domain]))
         skills = derived_skills(run, set(found.skills_of.values()))
         plan = recurrence.plan_patterns(found, skills, run.policy)
         warnings = (pattern for pattern in plan.due if pattern.kind == "warning")

@@ -1,4 +1,4 @@
-"""Shared parts of the rules that make facts: material, conditions, texts, and similar texts.
+"""Shared parts of the rules that make facts: records, conditions, texts, and similar texts.
 
 `support` makes facts (in the profile `seed`, `seed/facts.py`); `skills` and `general` make skills
 from facts that recur. `find_unmet` has the conditions that an evaluation must meet.
@@ -29,7 +29,7 @@ LESSON = "its own lesson"  # precedes a quoted lesson; other quotations are grou
 _MAX_COIN_CHANCE = 0.05  # probability that a fair coin gives such different results
 
 
-class PromotionMaterial(Struct, kw_only=True, dict=True):
+class PromotionRecords(Struct, kw_only=True, dict=True):
     """The records and queries that the rules of `promote` use.
 
     `made_skills` maps facts to the skill that a commit made of them, even if the link is gone.
@@ -138,20 +138,20 @@ def strength(evaluation: Evaluation, settings: PromotePolicy) -> float:
 
 
 def insight_state(
-    evaluation: Evaluation, material: PromotionMaterial, policy: Policy
+    evaluation: Evaluation, records: PromotionRecords, policy: Policy
 ) -> PromotionState:
     """Return how far an evaluation is from a fact, without regard to other runs."""
-    if link := material.fact_links.get(evaluation.id):
+    if link := records.fact_links.get(evaluation.id):
         description = f"{link.type} {link.target.id}"
-        if link.target.id in material.facts:
+        if link.target.id in records.facts:
             return PromotionState("done", description)
         return PromotionState("rejected", f"{description}, removed since")
-    if rejection := rejection_of(evaluation, material):
+    if rejection := rejection_of(evaluation, records):
         fact = rejection.target.partition(":")[2]
         return PromotionState("rejected", f"made {fact} in {rejection.commit[:10]}, removed since")
-    if unmet_state := find_unmet(evaluation, material, policy):
+    if unmet_state := find_unmet(evaluation, records, policy):
         return unmet_state
-    rejection, _ = material.texts_by_domain[evaluation.domain].find_repeated(evaluation)
+    rejection, _ = records.texts_by_domain[evaluation.domain].find_repeated(evaluation)
     if rejection:
         source = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
         return PromotionState("rejected", f"it repeats {source} and removed since")
@@ -159,10 +159,10 @@ def insight_state(
 
 
 def find_unmet(
-    evaluation: Evaluation, material: PromotionMaterial, policy: Policy
+    evaluation: Evaluation, records: PromotionRecords, policy: Policy
 ) -> PromotionState | None:
     """Return the first condition that an evaluation does not meet, or None if it meets all."""
-    outcome = material.outcomes.get(evaluation.outcome)
+    outcome = records.outcomes.get(evaluation.outcome)
     if outcome is None:
         return PromotionState("without outcome", "its outcome is not in this vault")
     if evaluation.key_insight is None:
@@ -170,7 +170,7 @@ def find_unmet(
     if outcome.trust != "local":
         reason = "its source is untrusted; `skillvault fact add` adds it as yours"
         return PromotionState("untrusted", reason)
-    if not evaluation.judge_was_right and not material.rules.is_surprise(evaluation, policy):
+    if not evaluation.judge_was_right and not records.rules.is_surprise(evaluation, policy):
         status = outcome.result.status
         mismatch = "confirms no verdict" if status == "neutral" else "contradicts the verdict"
         return PromotionState("not confirmed", f"the result ({status}) {mismatch}")
@@ -196,26 +196,26 @@ def statement_of(fact: Fact) -> str:
     return fact.text.partition("\n")[0] if fact.kind == "judge" else fact.text
 
 
-def rejection_of(evaluation: Evaluation, material: PromotionMaterial) -> Rejection | None:
+def rejection_of(evaluation: Evaluation, records: PromotionRecords) -> Rejection | None:
     """Return the rejection of the fact that an evaluation made or supported, or None."""
-    return material.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
+    return records.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
 
 
 class DomainTexts:
     """The trusted facts of a domain and the insights of removed facts, for comparison."""
 
-    def __init__(self, domain: str, material: PromotionMaterial) -> None:
-        threshold = material.rules.policy.promote.duplicate_above
-        self._rejections = material.rejections
+    def __init__(self, domain: str, records: PromotionRecords) -> None:
+        threshold = records.rules.policy.promote.duplicate_above
+        self._rejections = records.rejections
         self._ids: list[str] = []
         self._facts = Neighbours(threshold)
         self._refused_rejections: list[Rejection] = []
         self._refused = Neighbours(threshold)
-        for fact in material.current_facts:
+        for fact in records.current_facts:
             if (fact.domain, fact.trust) == (domain, "local"):
                 self.add_fact(fact.id, statement_of(fact))
-        for evaluation in material.taken_away:
-            rejection = rejection_of(evaluation, material)
+        for evaluation in records.taken_away:
+            rejection = rejection_of(evaluation, records)
             if rejection and evaluation.domain == domain and evaluation.key_insight:
                 self._refused_rejections.append(rejection)
                 self._refused.add(words(evaluation.key_insight))

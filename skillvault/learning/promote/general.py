@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.naming import general_name
-from skillvault.learning.promote.facts import PromotionMaterial, PromotionState, statement_of
+from skillvault.learning.promote.facts import PromotionRecords, PromotionState, statement_of
 from skillvault.learning.promote.skills import (
     FIXED_STATUSES,
     link_rejection,
@@ -97,10 +97,10 @@ class FactRuns(NamedTuple):
     statuses: Callable[[Collection[str]], Mapping[str, Status]]
 
 
-def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[RecurringFacts]:
+def recurrences(records: PromotionRecords, runs: FactRuns) -> Iterator[RecurringFacts]:
     """Yield the trusted facts that say the same in several domains, in any order."""
-    trusted_facts = (fact for fact in material.current_facts if fact.trust == "local")
-    facts = [fact for fact in trusted_facts if fact.id not in material.contested]
+    trusted_facts = (fact for fact in records.current_facts if fact.trust == "local")
+    facts = [fact for fact in trusted_facts if fact.id not in records.contested]
     makers = runs.makers([fact.id for fact in facts])
     for indices in group_same([form_of(fact, makers.get(fact.id)) for fact in facts]):
         group = tuple(facts[index] for index in indices)
@@ -108,7 +108,7 @@ def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[Recurri
             fact, outcome = group[0], makers.get(group[0].id)
             quotes = (i.quote.rstrip(".") for i in (insights_of(outcome) if outcome else ()))
             gist = next((quote for quote in quotes if quote in fact.text), statement_of(fact))
-            supporters = material.counts.supporters([fact.id for fact in group])
+            supporters = records.counts.supporters([fact.id for fact in group])
             run_ids = tuple(supporters[: last_point(len(supporters))])
             statuses = list(runs.statuses(run_ids).values())
             successes, failures = statuses.count("success"), statuses.count("failure")
@@ -125,7 +125,7 @@ def form_of(fact: Fact, outcome: Outcome | None) -> Form:
 
 def general_pattern(
     recurring: RecurringFacts,
-    material: PromotionMaterial,
+    records: PromotionRecords,
     skills: Mapping[str, Skill],
     policy: Policy,
 ) -> GeneralPattern | Rejection | None:
@@ -137,24 +137,24 @@ def general_pattern(
     candidates = [skills[fact.id] for fact in recurring.facts if fact.id in skills]
     skill = max(sorted(candidates, key=lambda s: s.name), key=candidates.count, default=None)
     refs = (Ref("fact", fact.id) for fact in recurring.facts if skill is None)
-    rejections = (material.rejections.of_source(GENERAL, ref, "skill") for ref in refs)
+    rejections = (records.rejections.of_source(GENERAL, ref, "skill") for ref in refs)
     if rejection := next(filter(None, rejections), None):
         return rejection
-    if not is_supported(recurring, material, policy.promote):
+    if not is_supported(recurring, records, policy.promote):
         return None
     if skill and (skill.status in FIXED_STATUSES or skill.account == recurring.digest):
         return None
     new_facts = (
         fact
         for fact in recurring.facts
-        if fact.id not in skills and not (skill and link_rejection(fact, skill.name, material))
+        if fact.id not in skills and not (skill and link_rejection(fact, skill.name, records))
     )
-    end = material.outcomes[recurring.run_ids[-1]].occurred_at
+    end = records.outcomes[recurring.run_ids[-1]].occurred_at
     return GeneralPattern(recurring, tuple(new_facts), skill, end)
 
 
 def current_pattern(
-    recurring: RecurringFacts, material: PromotionMaterial, skills: Mapping[str, Skill]
+    recurring: RecurringFacts, records: PromotionRecords, skills: Mapping[str, Skill]
 ) -> GeneralPattern | None:
     """Return the pattern of recurring facts if their skill is up to date, or None.
 
@@ -165,15 +165,15 @@ def current_pattern(
         return None
     if skill.account != recurring.digest or not recurring.run_ids:
         return None
-    end = material.outcomes[recurring.run_ids[-1]].occurred_at
+    end = records.outcomes[recurring.run_ids[-1]].occurred_at
     return GeneralPattern(recurring, (), skill, end)
 
 
 def is_supported(
-    recurring: RecurringFacts, material: PromotionMaterial, settings: PromotePolicy
+    recurring: RecurringFacts, records: PromotionRecords, settings: PromotePolicy
 ) -> bool:
     """Return True if enough domains, runs and sessions support recurring facts."""
-    sessions = len(material.sessions(recurring.facts))
+    sessions = len(records.sessions(recurring.facts))
     return sessions >= settings.min_sessions and recurring.is_enough(settings)
 
 
@@ -200,19 +200,19 @@ def state_across_domains(
 # ── the text and the changes ─────────────────────────────────────────────────────────
 
 
-def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recurrence:
+def general_brief(pattern: GeneralPattern, records: PromotionRecords) -> Recurrence:
     """Return the brief for the judge that writes the skill; use facts with equal texts once."""
     recurring = pattern.recurring
     wordings = {fact.text: fact for fact in reversed(recurring.facts)}
     facts = tuple(fact for fact in recurring.facts if wordings[fact.text] is fact)
     run_ids = set(recurring.run_ids)
-    support = [e for e in material.support([f.id for f in recurring.facts]) if e.id in run_ids]
+    support = [e for e in records.support([f.id for f in recurring.facts]) if e.id in run_ids]
     return Recurrence(
         domain=join_items(recurring.domain_names),
         theme=make_inert(theme([statement_of(fact) for fact in facts]), _MAX_TITLE),
         facts=facts,
         evaluations=tuple(support),
-        outcomes=material.outcomes_of([evaluation.id for evaluation in support]),
+        outcomes=records.outcomes_of([evaluation.id for evaluation in support]),
     )
 
 

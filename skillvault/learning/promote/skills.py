@@ -21,7 +21,7 @@ from skillvault.learning.expire import key_edits
 from skillvault.learning.gate import archive_change, home_of
 from skillvault.learning.promote.facts import (
     STEP,
-    PromotionMaterial,
+    PromotionRecords,
     PromotionState,
     clusters,
     statement_of,
@@ -80,7 +80,7 @@ class Patterns(Struct, frozen=True):
 
 
 def plan_patterns(
-    material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
+    records: PromotionRecords, skills: Mapping[str, Skill], policy: Policy
 ) -> Patterns:
     """Return the patterns to write and the skills to archive.
 
@@ -89,15 +89,15 @@ def plan_patterns(
     patterns: list[Pattern] = []
     rejected: set[tuple[Rejection, str]] = set()  # with the facts that they concern
     live_names: set[str] = set()  # the skills that stay
-    for pattern, is_owner in _find_patterns(material, policy):
+    for pattern, is_owner in _find_patterns(records, policy):
         facts, ids = pattern.facts, [fact.id for fact in pattern.facts]
         is_weighed_warning = pattern.digest and pattern.kind == "warning"
-        if is_weighed_warning and material.counts.is_of_one_subject(ids):
+        if is_weighed_warning and records.counts.is_of_one_subject(ids):
             continue  # the warning about the subject says the same
-        expiry, clock = _expiry(pattern, policy), material.clock(facts[0].domain)
+        expiry, clock = _expiry(pattern, policy), records.clock(facts[0].domain)
         is_expired = expiry and clock and expiry < clock
         if pattern.skill is None:
-            rejections = [r for fact in facts if (r := _skill_rejection(fact, material))]
+            rejections = [r for fact in facts if (r := _skill_rejection(fact, records))]
             rejected.update((rejection, key) for rejection in rejections for key in ids)
             patterns += [] if rejections or is_expired else [pattern]
             continue
@@ -105,7 +105,7 @@ def plan_patterns(
         skill = skills.get(pattern.skill)
         if skill is None or is_expired or not is_owner:
             continue
-        link_rejections = {f: link_rejection(f, skill.name, material) for f in pattern.new_facts}
+        link_rejections = {f: link_rejection(f, skill.name, records) for f in pattern.new_facts}
         rejected.update((r, key) for r in filter(None, link_rejections.values()) for key in ids)
         new_facts = tuple(fact for fact, rejection in link_rejections.items() if not rejection)
         is_waiting = (skill.status, skill.trust, skill.origin) == _WAITING
@@ -116,31 +116,31 @@ def plan_patterns(
     return Patterns(
         due=tuple(patterns),
         rejected=tuple(sorted({rejection for rejection, _ in rejected})),
-        leaving=_unsupported_skills(material, skills, live_names),
+        leaving=_unsupported_skills(records, skills, live_names),
         refused=frozenset(fact for _, fact in rejected),
     )
 
 
-def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
+def _find_patterns(records: PromotionRecords, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
     """Yield (pattern, True if the pattern owns its skill)."""
-    groups = list(_find_recurring(material, policy))
-    assignments = assign_skills([facts for _, facts in groups], material.skills_of)
+    groups = list(_find_recurring(records, policy))
+    assignments = assign_skills([facts for _, facts in groups], records.skills_of)
     for (kind, facts), (skill, is_owner) in zip(groups, assignments, strict=True):
         pattern = Pattern(
             facts=facts,
-            new_facts=tuple(fact for fact in facts if fact.id not in material.skills_of),
-            is_independent=len(material.sessions(facts)) >= policy.promote.min_sessions,
+            new_facts=tuple(fact for fact in facts if fact.id not in records.skills_of),
+            is_independent=len(records.sessions(facts)) >= policy.promote.min_sessions,
             kind=kind,
             skill=skill,
         )
-        yield (_with_runs(pattern, material) if material.rules.weighs else pattern), is_owner
+        yield (_with_runs(pattern, records) if records.rules.weighs else pattern), is_owner
 
 
 def current_patterns(
-    material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
+    records: PromotionRecords, skills: Mapping[str, Skill], policy: Policy
 ) -> Iterator[Pattern]:
     """Yield the patterns whose skill is up to date."""
-    for pattern, is_owner in _find_patterns(material, policy):
+    for pattern, is_owner in _find_patterns(records, policy):
         skill = skills.get(pattern.skill or "")
         if skill is None or not is_owner or skill.status in FIXED_STATUSES:
             continue
@@ -174,13 +174,13 @@ def _expiry(pattern: Pattern, policy: Policy) -> datetime | None:
     return pattern.ended + timedelta(days=days) if pattern.ended and days else None
 
 
-def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
+def _with_runs(pattern: Pattern, records: PromotionRecords) -> Pattern:
     """Add the runs that support the facts up to a reading point, and the digest."""
     facts = pattern.facts
-    run_ids, runs = _runs_at_reading([fact.id for fact in facts], material)
+    run_ids, runs = _runs_at_reading([fact.id for fact in facts], records)
     opponents = len(runs) - len(run_ids)
     last = run_ids[-1] if run_ids else ""
-    outcome = material.outcomes.get(last)
+    outcome = records.outcomes.get(last)
     times = [fact.created_at for fact in facts if fact.created_at]
     lines = [f"{len(run_ids)} {last} {opponents}", *(f"{fact.id} {fact.text}" for fact in facts)]
     return replace(
@@ -193,32 +193,32 @@ def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
 
 
 def _runs_at_reading(
-    facts: Sequence[str], material: PromotionMaterial
+    facts: Sequence[str], records: PromotionRecords
 ) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return (runs for the facts, runs for and against them), both up to a reading point."""
-    supporters = set(material.counts.supporters(facts))
-    runs = sorted(supporters.union(material.counts.opponents(facts)))
+    supporters = set(records.counts.supporters(facts))
+    runs = sorted(supporters.union(records.counts.opponents(facts)))
     runs = runs[: last_point(len(runs))]
     return tuple(run for run in runs if run in supporters), frozenset(runs)
 
 
 def _unsupported_skills(
-    material: PromotionMaterial, skills: Mapping[str, Skill], live_names: Collection[str]
+    records: PromotionRecords, skills: Mapping[str, Skill], live_names: Collection[str]
 ) -> tuple[Skill, ...]:
     """Return the skills whose facts no longer recur: they are contested or reworded."""
-    if not material.rules.weighs:
+    if not records.rules.weighs:
         return ()
     other_skills = (skill for name, skill in sorted(skills.items()) if name not in live_names)
     generated_skills = (skill for skill in other_skills if skill.origin == "generated")
     return tuple(skill for skill in generated_skills if skill.status not in FIXED_STATUSES)
 
 
-def pools(material: PromotionMaterial) -> dict[str, Pool]:
+def pools(records: PromotionRecords) -> dict[str, Pool]:
     """Map each uncontested current fact to the pool of facts with which it is compared."""
     statuses: Mapping[str, Status] = {}
-    current_facts = [fact for fact in material.current_facts if fact.id not in material.contested]
-    if material.rules.weighs:
-        statuses = material.counts.endings([fact.id for fact in current_facts])
+    current_facts = [fact for fact in records.current_facts if fact.id not in records.contested]
+    if records.rules.weighs:
+        statuses = records.counts.endings([fact.id for fact in current_facts])
     kinds: Mapping[bool, SkillKind] = {True: "warning", False: "pattern"}
     return {
         f.id: (f.domain, f.trust, kinds[statuses.get(f.id) == "failure"]) for f in current_facts
@@ -226,15 +226,15 @@ def pools(material: PromotionMaterial) -> dict[str, Pool]:
 
 
 def _find_recurring(
-    material: PromotionMaterial, policy: Policy
+    records: PromotionRecords, policy: Policy
 ) -> Iterator[tuple[SkillKind, tuple[Fact, ...]]]:
     """Yield clusters of similar facts, and single facts that enough sessions support.
 
     Facts about failures make a warning. Contested facts are left out.
     """
     groups: dict[Pool, list[Fact]] = defaultdict(list)
-    settings, by_fact = policy.promote, pools(material)
-    for fact in material.current_facts:
+    settings, by_fact = policy.promote, pools(records)
+    for fact in records.current_facts:
         if fact.id in by_fact:
             groups[by_fact[fact.id]].append(fact)
     for (_, _, kind), facts in sorted(groups.items()):
@@ -244,63 +244,63 @@ def _find_recurring(
             cluster = tuple(facts[index] for index in indices)
             used_facts.update(fact.id for fact in cluster)
             yield kind, cluster
-        for fact in facts if material.rules.weighs else ():
-            sessions = material.sessions([fact]) if fact.id not in used_facts else ()
+        for fact in facts if records.rules.weighs else ():
+            sessions = records.sessions([fact]) if fact.id not in used_facts else ()
             if len(sessions) >= settings.cluster_size:
                 yield kind, (fact,)
 
 
 def fact_state(
-    fact: Fact, material: PromotionMaterial, skills: Collection[str], policy: Policy
+    fact: Fact, records: PromotionRecords, skills: Collection[str], policy: Policy
 ) -> PromotionState:
     """Return how far a fact is from a skill; `skills` has the skills that are not archived."""
-    if fact.id in material.successors:
-        return PromotionState("superseded", f"by {material.successors[fact.id]}")
-    skill = material.skills_of.get(fact.id)
-    if skill and (skill in skills or fact.id not in material.contested):
+    if fact.id in records.successors:
+        return PromotionState("superseded", f"by {records.successors[fact.id]}")
+    skill = records.skills_of.get(fact.id)
+    if skill and (skill in skills or fact.id not in records.contested):
         absence_note = "" if skill in skills else ", which is no longer live"
         return PromotionState("done", f"derived {skill}{absence_note}")
-    if rejection := _skill_rejection(fact, material):
+    if rejection := _skill_rejection(fact, records):
         return PromotionState("rejected", rejection.sentence)
-    if fact.id in material.contested:
-        runs = material.counts.supporter_counts([fact.id]).get(fact.id, 0)
-        opponents = material.counts.opponent_counts([fact.id])[fact.id]
+    if fact.id in records.contested:
+        runs = records.counts.supporter_counts([fact.id]).get(fact.id, 0)
+        opponents = records.counts.opponent_counts([fact.id])[fact.id]
         removal = f"; {skill} no longer live" if skill else ""
         counts = f"{runs} for it, {opponents} against it{removal}"
         return PromotionState("contested", f"as many runs are against it as for it: {counts}")
-    if any(fact in cluster for _, cluster in _find_recurring(material, policy)):
+    if any(fact in cluster for _, cluster in _find_recurring(records, policy)):
         return PromotionState("due", "recurs; `skillvault run`")
-    return PromotionState("alone", _explain_alone(fact, material, policy.promote))
+    return PromotionState("alone", _explain_alone(fact, records, policy.promote))
 
 
-def _explain_alone(fact: Fact, material: PromotionMaterial, settings: PromotePolicy) -> str:
-    other_facts = (other for other in material.current_facts if other.id != fact.id)
+def _explain_alone(fact: Fact, records: PromotionRecords, settings: PromotePolicy) -> str:
+    other_facts = (other for other in records.current_facts if other.id != fact.id)
     peers = (o for o in other_facts if (o.domain, o.trust) == (fact.domain, fact.trust))
     neighbours = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
     count = sum(value > settings.cluster_above for value, _ in neighbours)
     remark = f"; the nearest is {neighbours[0][1]} at {neighbours[0][0]:.2f}" if neighbours else ""
-    sessions = len(material.sessions([fact]))
+    sessions = len(records.sessions([fact]))
     alone_note = f"; sessions that support it: {sessions}, alone it needs {settings.cluster_size}"
     return (
         f"other facts more than {settings.cluster_above:.2f} similar: {count}, a pattern needs "
-        f"{settings.cluster_size - 1}{remark}{alone_note if material.rules.weighs else ''}"
+        f"{settings.cluster_size - 1}{remark}{alone_note if records.rules.weighs else ''}"
     )
 
 
-def _skill_rejection(fact: Fact, material: PromotionMaterial) -> Rejection | None:
-    return material.rejections.of_source(STEP, Ref("fact", fact.id), "skill")
+def _skill_rejection(fact: Fact, records: PromotionRecords) -> Rejection | None:
+    return records.rejections.of_source(STEP, Ref("fact", fact.id), "skill")
 
 
-def link_rejection(fact: Fact, skill: str, material: PromotionMaterial) -> Rejection | None:
+def link_rejection(fact: Fact, skill: str, records: PromotionRecords) -> Rejection | None:
     """Return the rejection of the link from a fact to a skill, or None."""
     link = link_id("derived", Ref("fact", fact.id), Ref("skill", skill))
-    return material.rejections.of_target(Ref("link", link))
+    return records.rejections.of_target(Ref("link", link))
 
 
-def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
+def pattern_brief(pattern: Pattern, records: PromotionRecords) -> Recurrence:
     """Return the brief for the judge that writes the skill."""
     fact_ids = [fact.id for fact in pattern.facts]
-    support = material.support(fact_ids)
+    support = records.support(fact_ids)
     if pattern.digest is not None:
         run_ids = set(pattern.run_ids)
         support = [evaluation for evaluation in support if evaluation.id in run_ids]
@@ -312,18 +312,18 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
         domain=pattern.facts[0].domain,
         # without the punctuation of the facts
         theme=make_inert("-".join(re.findall(r"\w+(?:[.']\w+)*", theme(texts))), 70),
-        facts=_facts_with_rates(pattern, material),
+        facts=_facts_with_rates(pattern, records),
         evaluations=tuple(support),
-        outcomes=material.outcomes_of([evaluation.id for evaluation in support]),
+        outcomes=records.outcomes_of([evaluation.id for evaluation in support]),
         against=pattern.opponents,
     )
 
 
-def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ...]:
+def _facts_with_rates(pattern: Pattern, records: PromotionRecords) -> tuple[Fact, ...]:
     if pattern.digest is None:
         return pattern.facts
-    _, runs = _runs_at_reading([fact.id for fact in pattern.facts], material)
-    tally = material.counts.counts_until([fact.id for fact in pattern.facts], max(runs, default=""))
+    _, runs = _runs_at_reading([fact.id for fact in pattern.facts], records)
+    tally = records.counts.counts_until([fact.id for fact in pattern.facts], max(runs, default=""))
     is_counted = len(pattern.facts) > 1
     return tuple(
         replace(fact, text=text_with_rate(fact, *tally.get(fact.id, (0, 0)), is_counted=is_counted))

@@ -21,7 +21,7 @@ from skillvault.learning.promote.evaluated_runs import (
 )
 from skillvault.learning.promote.facts import (
     STEP,
-    PromotionMaterial,
+    PromotionRecords,
     PromotionState,
     fact_id,
     fact_path,
@@ -117,10 +117,10 @@ class Support:
     """
 
     def __init__(
-        self, book: RunBook, material: PromotionMaterial, policy: Policy, *, upgrades: bool
+        self, book: RunBook, records: PromotionRecords, policy: Policy, *, upgrades: bool
     ) -> None:
         self._book = book
-        self._material = material
+        self._records = records
         self._policy = policy
         self._upgrades = upgrades
         self._facts: dict[str, NewFact] = {}
@@ -133,10 +133,10 @@ class Support:
         """Return the new facts, links and rewrites that follow from these runs."""
         ordered_runs = sorted(runs, key=lambda run: run.order)
         # Runs that made facts come first, because other rules may have used a later run.
-        makers = [run for run in ordered_runs if run.id in self._material.promoted]
+        makers = [run for run in ordered_runs if run.id in self._records.promoted]
         self._book.add_runs(makers)
         for run in makers:
-            for fact in self._material.promoted[run.id]:
+            for fact in self._records.promoted[run.id]:
                 self._book.add_fact(run, fact)
         for run in self._order_runs(ordered_runs):
             self._weigh(run)
@@ -163,7 +163,7 @@ class Support:
             yield next_run
 
     def _is_known(self, fact: str) -> bool:
-        return fact in self._facts or fact in self._material.facts
+        return fact in self._facts or fact in self._records.facts
 
     def _weigh(self, run: EvaluatedRun) -> None:
         claims = self._book.find_similar(run)
@@ -175,11 +175,11 @@ class Support:
         for fact in matching_facts:
             if stances.get(fact) != "for":
                 continue
-            if fact in self._material.facts:
-                self._retell(self._material.facts[fact], run)
+            if fact in self._records.facts:
+                self._retell(self._records.facts[fact], run)
             elif fact in self._facts and self._importance(run) == "high":
                 self._facts[fact] = replace(self._facts[fact], importance="high")
-        is_known = run.id in self._material.promoted or matching_facts
+        is_known = run.id in self._records.promoted or matching_facts
         if not is_known and "for" not in stated_stances.values():
             self._promote(run, claims)
 
@@ -215,7 +215,7 @@ class Support:
         fact = run.named_fact
         if fact is None or not self._is_current(fact):
             return {}
-        record = self._material.facts.get(fact)
+        record = self._records.facts.get(fact)
         domain = record.domain if record else self._facts[fact].run.domain
         if domain != run.domain or (record and record.trust != "local"):
             return {}
@@ -223,7 +223,7 @@ class Support:
 
     def _human_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
         stances: dict[str, Stance] = {}
-        for fact in self._material.current_facts:
+        for fact in self._records.current_facts:
             if fact.kind == "human" and (fact.domain, fact.trust) == (run.domain, "local"):
                 form = normal_form(fact.text, specific_values(run.outcome))
                 if is_same(form, run.claim):
@@ -233,7 +233,7 @@ class Support:
         return stances
 
     def _is_unchanged(self, fact: str, source: EvaluatedRun) -> bool:
-        record = self._material.facts.get(fact)
+        record = self._records.facts.get(fact)
         if not self._is_current(fact) or record is None or record.kind != "judge":
             return self._is_current(fact)
         statement = statement_of(record)
@@ -244,9 +244,9 @@ class Support:
         return any(statement == run.evaluation.key_insight for run in runs)
 
     def _is_current(self, fact: str) -> bool:
-        if fact in self._material.facts:
-            is_replaced = fact in self._material.successors
-            return not is_replaced or fact in self._material.weighed_facts
+        if fact in self._records.facts:
+            is_replaced = fact in self._records.successors
+            return not is_replaced or fact in self._records.weighed_facts
         return fact in self._facts
 
     def _add_link(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:
@@ -257,9 +257,9 @@ class Support:
             return
         source, target = Ref("evaluation", run.id), Ref("fact", fact)
         link = link_of(_LINK_TYPES[stance], source, target, run.outcome.occurred_at)
-        if rejection := self._material.rejections.of_target(Ref("link", link.id)):
+        if rejection := self._records.rejections.of_target(Ref("link", link.id)):
             self._rejected.add(rejection)
-        elif link.id not in self._material.links:
+        elif link.id not in self._records.links:
             self._links[link.id] = link
 
     def _retell(self, fact: Fact, run: EvaluatedRun) -> None:
@@ -291,10 +291,10 @@ class Support:
     # ── new facts ───────────────────────────────────────────────────────────
 
     def _promote(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> None:
-        if rejection := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
+        if rejection := rejection_of(run.evaluation, self._records) or self._find_rejection(run):
             self._rejected.add(rejection)
             return
-        obstacle = find_unmet(run.evaluation, self._material, self._policy)
+        obstacle = find_unmet(run.evaluation, self._records, self._policy)
         digests = self._agreeing_claims(run, claims)
         if digests is None:  # a person replaced the text of this fact
             return
@@ -355,7 +355,7 @@ class Support:
     ) -> None:
         content = f"{source.domain} {source.outcome_status} {source.claim_digest}"
         fact = fact_id(source.label, source.domain, content)
-        if fact in self._material.facts or fact in self._facts:
+        if fact in self._records.facts or fact in self._facts:
             return  # a person superseded this fact
         self._book.add_fact(source, fact)
         first_facts = {g: self._book.first_facts(source.domain, [g]) for g in source.ground_digests}
@@ -381,21 +381,21 @@ class Support:
 
     def _importance(self, run: EvaluatedRun) -> Importance:
         is_sure = strength(run.evaluation, self._policy.promote) >= self._policy.promote.high_from
-        passes_gate = find_unmet(run.evaluation, self._material, self._policy) is None
+        passes_gate = find_unmet(run.evaluation, self._records, self._policy) is None
         is_telling = is_sure or is_surprise(run.evaluation, self._policy)
         return "high" if passes_gate and is_telling else "medium"
 
     def _find_rejection(self, run: EvaluatedRun) -> Rejection | None:
-        removed_ids = [e.id for e in self._material.taken_away if e.domain == run.domain]
+        removed_ids = [e.id for e in self._records.taken_away if e.domain == run.domain]
         maker_runs = self._book.load(removed_ids).values()
         same_runs = (maker for maker in maker_runs if is_same(maker.claim, run.claim))
-        rejections = (rejection_of(maker.evaluation, self._material) for maker in same_runs)
+        rejections = (rejection_of(maker.evaluation, self._records) for maker in same_runs)
         return next(filter(None, rejections), None)
 
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
         """Return the reason for a fact: the first verdict that met the gate, or else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
-        qualified = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
+        qualified = (e for e in evaluations if not find_unmet(e, self._records, self._policy))
         evaluation = next(qualified, None)
         if evaluation is None:
             return f"Said by {_describe_runs(supporters)}; {pluralize(against, 'run')} against it."
@@ -419,26 +419,26 @@ def _describe_runs(runs: Sequence[EvaluatedRun] | Sequence[RunSummary]) -> str:
 
 
 def own_support_state(
-    evaluation: Evaluation, material: PromotionMaterial, policy: Policy
+    evaluation: Evaluation, records: PromotionRecords, policy: Policy
 ) -> PromotionState:
     """Return how far an evaluation is from a fact, without other runs with its claim."""
-    state = insight_state(evaluation, material, policy)
+    state = insight_state(evaluation, records, policy)
     if state.state == "due" and evaluation.is_outdated:
         judge = f"{evaluation.judge.name} {evaluation.judge.version}"
         reason = f"judged by {judge}; `skillvault run --upgrade` weighs it"
         return PromotionState("outdated", reason)
-    run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
+    run = evaluated_run(evaluation, records.outcomes.get(evaluation.outcome))
     if run is None or run.has_content or state.state not in ("weak", "not confirmed"):
         return state
     return PromotionState("silent", f"{state.reason}; it only says how its own run ended")
 
 
 def support_state(
-    evaluation: Evaluation, book: RunBook, material: PromotionMaterial, policy: Policy
+    evaluation: Evaluation, book: RunBook, records: PromotionRecords, policy: Policy
 ) -> PromotionState:
     """Return how far an evaluation is from a fact, with the number of runs with its claim."""
-    state = own_support_state(evaluation, material, policy)
-    run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
+    state = own_support_state(evaluation, records, policy)
+    run = evaluated_run(evaluation, records.outcomes.get(evaluation.outcome))
     if run is None or state.state not in ("weak", "not confirmed"):
         return state
     book.add_runs([run])

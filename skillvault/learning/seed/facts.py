@@ -15,7 +15,7 @@ from skillvault.learning.naming import numbered_name
 from skillvault.learning.promote.facts import (
     STEP,
     DomainTexts,
-    PromotionMaterial,
+    PromotionRecords,
     find_unmet,
     rejection_of,
     strength,
@@ -51,17 +51,17 @@ class FactPlan(Struct, frozen=True):
     rejected: tuple[Rejection, ...]
 
 
-def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
+def plan_facts(records: PromotionRecords, policy: Policy) -> FactPlan:
     """Return the facts to make and to support, the strongest verdict first."""
     rules = policy.promote
     domains: dict[str, DomainTexts] = {}
     promotions: list[Promotion] = []
     by_fact: dict[str, list[Evaluation]] = defaultdict(list)
     rejections: list[Rejection] = []
-    for evaluation in _candidates(material, policy, rejections):
+    for evaluation in _candidates(records, policy, rejections):
         domain = evaluation.domain
         if domain not in domains:
-            domains[domain] = DomainTexts(domain, material)
+            domains[domain] = DomainTexts(domain, records)
         facts = domains[domain]
         rejection, repeated_fact = facts.find_repeated(evaluation)
         if rejection:
@@ -70,7 +70,7 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
             by_fact[repeated_fact].append(evaluation)
         else:
             is_certain = strength(evaluation, rules) >= rules.high_from
-            made_at = material.outcomes[evaluation.outcome].occurred_at
+            made_at = records.outcomes[evaluation.outcome].occurred_at
             importance: Importance = "high" if is_certain else "medium"
             promotion = Promotion(evaluation, fact_id(evaluation), importance, made_at)
             promotions.append(promotion)
@@ -90,24 +90,22 @@ def fact_id(evaluation: Evaluation) -> str:
     return f"{slug(subject, limit=48) or slug(evaluation.domain, limit=48)}-{tail}"
 
 
-def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
+def may_be_due(evaluation: Evaluation, records: PromotionRecords, policy: Policy) -> bool:
     """Return True if an evaluation may make or repeat a fact, before its text is compared."""
-    if evaluation.id in material.fact_links:
+    if evaluation.id in records.fact_links:
         return False
-    return bool(rejection_of(evaluation, material)) or not find_unmet(evaluation, material, policy)
+    return bool(rejection_of(evaluation, records)) or not find_unmet(evaluation, records, policy)
 
 
 def _candidates(
-    material: PromotionMaterial, policy: Policy, rejections: list[Rejection]
+    records: PromotionRecords, policy: Policy, rejections: list[Rejection]
 ) -> Iterator[Evaluation]:
     """Yield the evaluations to compare by their texts, strongest first; collect rejections."""
-    order = sorted(
-        material.evaluations.values(), key=lambda e: (-strength(e, policy.promote), e.id)
-    )
+    order = sorted(records.evaluations.values(), key=lambda e: (-strength(e, policy.promote), e.id))
     for evaluation in order:
-        if not may_be_due(evaluation, material, policy):
+        if not may_be_due(evaluation, records, policy):
             continue
-        if rejection := rejection_of(evaluation, material):
+        if rejection := rejection_of(evaluation, records):
             rejections.append(rejection)
         else:
             yield evaluation

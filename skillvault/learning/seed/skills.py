@@ -47,7 +47,7 @@ _MAX_NAMES = 8  # subjects in a header
 # ── the skill of one outcome ─────────────────────────────────────────────────────────
 
 
-class OutcomeMaterial(Struct, frozen=True, kw_only=True):
+class OutcomeRecords(Struct, frozen=True, kw_only=True):
     """The records that decide on the skill of an evaluated outcome.
 
     `previous` is the outcome before it on the same subject. `skill` covers the outcome already;
@@ -83,21 +83,21 @@ def significance(
     return None, "without a score a success counts right after a failure, a neutral outcome never"
 
 
-def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState, Findings | None]:
+def outcome_state(records: OutcomeRecords, policy: Policy) -> tuple[SkillState, Findings | None]:
     """Return how far an outcome is from a skill, and its findings if the skill is due."""
-    outcome = material.outcome
-    kind, reason = significance(outcome, material.previous, policy)
-    if material.skill is not None:
-        return SkillState("done", f"it is in {material.skill.name}"), None
+    outcome = records.outcome
+    kind, reason = significance(outcome, records.previous, policy)
+    if records.skill is not None:
+        return SkillState("done", f"it is in {records.skill.name}"), None
     if kind is None:
         has_score = outcome.result.score is not None
         return SkillState("between" if has_score else "not new", reason), None
-    if material.rejection:
-        return SkillState("rejected", material.rejection.sentence), None
-    if outcome.ungraded_failure and material.warning:
-        return SkillState("counted", f"a repeat of the failure that {material.warning} tells"), None
-    tasks = {outcome.id: material.task} if material.task else {}
-    account = account_of([outcome], {outcome.id: material.evaluation}, tasks)
+    if records.rejection:
+        return SkillState("rejected", records.rejection.sentence), None
+    if outcome.ungraded_failure and records.warning:
+        return SkillState("counted", f"a repeat of the failure that {records.warning} tells"), None
+    tasks = {outcome.id: records.task} if records.task else {}
+    account = account_of([outcome], {outcome.id: records.evaluation}, tasks)
     findings = graded_findings(account, kind, [outcome])
     if not calls_for_skill(findings):
         return SkillState("silent", "nothing that it says would change a decision"), None

@@ -36,7 +36,7 @@ _MAX_OUTLIERS = 2  # outliers of one outcome
 _MAX_ACTIONS = 3  # actions that become tags
 
 
-class StrategyMaterial(Struct, frozen=True, kw_only=True):
+class StrategyRecords(Struct, frozen=True, kw_only=True):
     """The records that decide on the strategy of a domain.
 
     `read` has the ids of the latest trusted outcomes with an evaluation, oldest first; no strategy
@@ -71,44 +71,44 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
 # ── state ────────────────────────────────────────────────────────────────────────────
 
 
-def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> SkillState:
+def strategy_state(records: StrategyRecords, clock: datetime, policy: Policy) -> SkillState:
     """Return the state of a strategy and the reason; `clock` is the domain's time."""
-    if material.rejection:
-        return SkillState("rejected", material.rejection.sentence)
-    if reason := _why_unwritable(material, clock, policy):
+    if records.rejection:
+        return SkillState("rejected", records.rejection.sentence)
+    if reason := _why_unwritable(records, clock, policy):
         return SkillState("archived", reason)
-    skill = material.skill
-    has_changed = skill is None or skill.account != material.account
-    if skill is not None and material.is_recounted and has_changed:
+    skill = records.skill
+    has_changed = skill is None or skill.account != records.account
+    if skill is not None and records.is_recounted and has_changed:
         return SkillState("due", "its sources no longer count")
     interval = policy.generate.strategy_every
     # Without new outcomes, a strategy that a person reverted is not written again.
-    is_news = skill is None or (has_changed and not material.linked.issuperset(material.read))
-    if material.unread < interval or not is_news:
+    is_news = skill is None or (has_changed and not records.linked.issuperset(records.read))
+    if records.unread < interval or not is_news:
         period = "so far" if skill is None else "since its last strategy"
-        count = pluralize(material.unread, "outcome")
+        count = pluralize(records.unread, "outcome")
         return SkillState("waiting", f"{count} {period}; needs {interval}")
-    return SkillState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
+    return SkillState("due", f"{len(records.read)} outcomes to look at; `skillvault run`")
 
 
-def _why_unwritable(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
-    skill, path = material.skill, material.path
+def _why_unwritable(records: StrategyRecords, clock: datetime, policy: Policy) -> str | None:
+    skill, path = records.skill, records.path
     if path is None:
         return None
     if skill is None:
         return f"{path} cannot be read; `skillvault check` says why"
-    if skill.origin != "generated" or (skill.kind, skill.domain) != ("strategy", material.domain):
+    if skill.origin != "generated" or (skill.kind, skill.domain) != ("strategy", records.domain):
         return f"{path} is not the program's own (origin {skill.origin}, kind {skill.kind})"
     if skill.status == "pinned":
         return f"{path} is pinned: it stays as it is"
-    life = lifetime(skill, policy) if material.expired and skill.status != "retired" else None
+    life = lifetime(skill, policy) if records.expired and skill.status != "retired" else None
     has_expired = life is not None and life.end < clock
     if path.startswith("archive/") and not has_expired:
-        return f"{path} was archived; `skillvault skill restore {material.name}` brings it back"
+        return f"{path} was archived; `skillvault skill restore {records.name}` brings it back"
     return None
 
 
-# ── material ─────────────────────────────────────────────────────────────────────────
+# ── records ─────────────────────────────────────────────────────────────────────────
 
 
 def period_of(
@@ -142,27 +142,27 @@ def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
 
 
 def first_change(
-    material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
+    records: StrategyRecords, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
     """Return the change that adds the strategy of a domain."""
     actions = list(group_by_action(period.outcomes))[:_MAX_ACTIONS]
     skill = Skill(
-        name=material.name,
+        name=records.name,
         description=shorten(draft.description, 1024),
         body=strategy_body(period, draft),
         tags=tuple(dict.fromkeys(filter(None, map(slug, (period.domain, *actions))))),
         kind="strategy",
-        domain=material.domain,
+        domain=records.domain,
         origin="generated",
-        created=stamp(material.made_at),
-        expires=expiry_time(material.made_at, policy.generate.strategy_days),
-        account=material.account,
+        created=stamp(records.made_at),
+        expires=expiry_time(records.made_at, policy.generate.strategy_days),
+        account=records.account,
     )
-    return _strategy_change(material, period, material.name, writes=(skill,))
+    return _strategy_change(records, period, records.name, writes=(skill,))
 
 
 def next_change(
-    material: StrategyMaterial,
+    records: StrategyRecords,
     period: Period,
     draft: Draft,
     old_texts: sections.WrittenTexts,
@@ -173,25 +173,25 @@ def next_change(
 
     The sections, the description and the end of the time to live that a person wrote stay.
     """
-    skill, path = material.skill, material.path
+    skill, path = records.skill, records.path
     if skill is None or path is None:
-        raise ValueError(f"{material.name}: is not there to be rewritten")
+        raise ValueError(f"{records.name}: is not there to be rewritten")
     new_skill = replace(
         skill,
         body=strategy_body(period, draft),
         description=shorten(draft.description, 1024),
-        account=material.account,
-        created=stamp(material.made_at),
-        expires=expiry_time(material.made_at, policy.generate.strategy_days),
+        account=records.account,
+        created=stamp(records.made_at),
+        expires=expiry_time(records.made_at, policy.generate.strategy_days),
     )
     edits, rewrites = rewrite_skill(path, skill, new_skill, old_texts, policy=policy)
     body = rewrites[0].body if rewrites else skill.body
     is_archived = path.startswith("archive/")
-    restoring_move = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
+    restoring_move = Move(f"archive/{records.name}", f"{home_of(skill)}/{records.name}")
     return _strategy_change(
-        material,
+        records,
         period,
-        f"{'restore' if is_archived else 'rewrite'} {material.name}",
+        f"{'restore' if is_archived else 'rewrite'} {records.name}",
         statement_changes=sections.statement_changes(skill.body, body),
         edits=edits,
         rewrites=rewrites,
@@ -200,17 +200,17 @@ def next_change(
 
 
 def _strategy_change(
-    material: StrategyMaterial,
+    records: StrategyRecords,
     period: Period,
     subject: str,
     statement_changes: Sequence[str] = (),
     **changes: Any,
 ) -> Change:
     """Return a change with a `generated` link from each evaluation without a link."""
-    target = Ref("skill", material.name)
-    new_ids = [outcome.id for outcome in period.outcomes if outcome.id not in material.linked]
+    target = Ref("skill", records.name)
+    new_ids = [outcome.id for outcome in period.outcomes if outcome.id not in records.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)
-    links = tuple(link_of("generated", source, target, material.made_at) for source in sources)
+    links = tuple(link_of("generated", source, target, records.made_at) for source in sources)
     reasons = [f"What separates: {describe_rule(rule)}; p {rule.p:.2g}." for rule in period.rules]
     lines = [
         f"{_outcomes_line(period)}, {len(new_ids)} of them not in an earlier strategy.",

@@ -7,12 +7,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from skillvault.learning.promote.evaluated_runs import RunBook, RunHistory, evaluated_run
-from skillvault.learning.promote.facts import PromotionMaterial, fact_text
+from skillvault.learning.promote.facts import PromotionRecords, fact_text
 from skillvault.learning.promote.support import Support, fact_changes
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Link, LinkType, Outcome, Status
 from tests.given import evaluation, outcome, raw
-from tests.learning.promote.test_facts import material
+from tests.learning.promote.test_facts import records
 
 Run = tuple[Outcome, Evaluation]
 POLICY = Policy()
@@ -50,7 +50,7 @@ class KnownRuns:
         book = self.book
         self._runs |= {said.id: (of, said) for of, said in batch}
         evaluated = [run for of, said in batch if (run := evaluated_run(said, of))]
-        plan = Support(book, self.material(batch), POLICY, upgrades=False).plan(evaluated)
+        plan = Support(book, self.records(batch), POLICY, upgrades=False).plan(evaluated)
         writes = [record for change in fact_changes(plan.facts) for record in change.writes]
         self.facts |= {record.id: record for record in writes if isinstance(record, Fact)}
         self.links |= {record.id: record for record in writes if isinstance(record, Link)}
@@ -75,10 +75,10 @@ class KnownRuns:
                 book.add_fact(book.new[link.source.id], link.target.id)
         return book
 
-    def material(self, batch: Sequence[Run] = ()) -> PromotionMaterial:
+    def records(self, batch: Sequence[Run] = ()) -> PromotionRecords:
         """Return what the rule reads of some runs, of all by default."""
         pairs = list(batch) or list(self._runs.values())
-        return material(pairs, facts=[*self.facts.values()], links=[*self.links.values()])
+        return records(pairs, facts=[*self.facts.values()], links=[*self.links.values()])
 
     def linked(self, fact: Fact, *types: LinkType) -> set[str]:
         """The days of the runs with a link of these types to a fact."""

@@ -73,15 +73,15 @@ class Counts:
         return len({outcome.subject for outcome in known if outcome}) == 1
 
 
-def material(
+def records(
     pairs: Sequence[tuple[Outcome, Evaluation]],
     *,
     facts: Sequence[Fact] = (),
     links: Sequence[Link] = (),
     commits: Sequence[Commit] = (),
     policy: Policy = POLICY,
-) -> promote.PromotionMaterial:
-    """Return the material that the rule reads."""
+) -> promote.PromotionRecords:
+    """Return the records that the rule reads."""
     present = {f"fact:{fact.id}" for fact in facts} | {f"link:{link.id}" for link in links}
     evaluations = {e.id: e for _, e in pairs}
     sessions = {o.id: o.session for o, _ in pairs}
@@ -91,7 +91,7 @@ def material(
         told = [link for link in links if link.type in ("promoted", "reinforced")]
         return sorted({link.source.id for link in told if link.target.id in names})
 
-    return promote.PromotionMaterial(
+    return promote.PromotionRecords(
         rules=rules_of(policy),
         counts=Counts(pairs, links),
         clock=lambda _: None,

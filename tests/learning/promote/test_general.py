@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from skillvault.learning.promote.general import FactRuns, RecurringFacts, recurrences
 from skillvault.model.records import Evaluation, Fact, Link, Outcome, Ref, link_of
 from tests.given import NOW, evaluation, outcome, raw
-from tests.learning.promote.test_facts import material
+from tests.learning.promote.test_facts import records
 
 SAID = "Write the idempotency key before the first retry of a request."
 ELSE = "Drain the queue before the worker restarts."
@@ -47,7 +47,7 @@ def found(some: list[tuple[Outcome, Evaluation, Fact, Link]]) -> list[RecurringF
     facts, links = [fact for _, _, fact, _ in some], [link for *_, link in some]
     pairs = [(of, judged) for of, judged, _, _ in some]
     runs = fact_runs({fact.id: of for of, _, fact, _ in some})
-    return list(recurrences(material(pairs, facts=facts, links=links), runs))
+    return list(recurrences(records(pairs, facts=facts, links=links), runs))
 
 
 def test_what_facts_of_one_domain_alone_say_does_not_recur() -> None:

@@ -16,7 +16,7 @@ from skillvault.model.brief import Draft
 from skillvault.model.policy import Policy
 from skillvault.model.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Skill, link_of
 from tests.given import NOW, evaluation, outcome, raw
-from tests.learning.promote.test_facts import material
+from tests.learning.promote.test_facts import records
 
 POLICY = Policy(profile="seed")
 RULES = rules_of(POLICY)
@@ -56,7 +56,7 @@ def due(
     """Return the patterns that are due from these facts."""
     pairs, links = supported(facts, sessions, status)
     links += [link_of("derived", Ref("fact", one.id), Ref("skill", SKILL), NOW) for one in derived]
-    found = material(pairs, facts=facts, links=links, commits=commits, policy=policy)
+    found = records(pairs, facts=facts, links=links, commits=commits, policy=policy)
     return recurrence.plan_patterns(found, {one.name: one for one in skills}, policy).due
 
 

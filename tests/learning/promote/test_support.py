@@ -33,7 +33,7 @@ def _ground(text: str) -> str:
 
 def why_not(known: KnownRuns, run: Run) -> str:
     """Return the reason why a run is no fact."""
-    return support_state(run[1], known.book, known.material(), POLICY).reason
+    return support_state(run[1], known.book, known.records(), POLICY).reason
 
 
 def test_an_insight_of_one_session_alone_is_no_fact() -> None:
@@ -186,7 +186,7 @@ def test_the_losers_of_a_ground_are_against_the_fact_of_its_winners(why: str) ->
         (fact,) = known.facts.values()
         assert known.linked(fact, "promoted", "reinforced") == {"04", "10", "15"}
         assert len(known.linked(fact, "contradicted")) == 15
-        assert known.material().contested == {fact.id}
+        assert known.records().contested == {fact.id}
 
 
 def test_runs_that_did_the_same_count_whatever_each_was_found_to_teach() -> None:
@@ -294,7 +294,7 @@ def stated(known: KnownRuns) -> list[tuple[object, ...]]:
             sorted(known.linked(fact, "contradicted")),
         )
         for fact in known.facts.values()
-        if fact.id not in known.material().contested
+        if fact.id not in known.records().contested
     )  # fmt: skip
 
 

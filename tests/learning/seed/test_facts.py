@@ -6,14 +6,14 @@ from skillvault.learning.seed.facts import plan_facts, promotion_change
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Commit, Evaluation, Fact, Outcome, Ref, link_of
 from tests.given import NOW, outcome, raw
-from tests.learning.promote.test_facts import SAID, fact, judged, material
+from tests.learning.promote.test_facts import SAID, fact, judged, records
 
 SEED = Policy(profile="seed")
 
 
 def promoted(pair: tuple[Outcome, Evaluation], policy: Policy = SEED) -> bool:
     """Return True if one evaluation alone becomes a fact."""
-    return bool(plan_facts(material([pair], policy=SEED), policy).promotions)
+    return bool(plan_facts(records([pair], policy=SEED), policy).promotions)
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_a_wrong_verdict_is_no_fact() -> None:
 
 def test_a_fact_is_the_insight_alone_at_the_time_of_its_outcome() -> None:
     pair = judged(0, better_approach="Reproduce it under load first.")
-    (promotion,) = plan_facts(material([pair], policy=SEED), SEED).promotions
+    (promotion,) = plan_facts(records([pair], policy=SEED), SEED).promotions
     (made,) = (w for w in promotion_change(promotion).writes if isinstance(w, Fact))
     assert (made.text, made.created_at) == (SAID, outcome(raw(0)).occurred_at)
 
 
 def test_what_a_fact_says_to_do_does_not_tell_it_from_what_repeats_it() -> None:
     known = fact(f"{SAID}\nReproduce it under load first, with the trace at hand.", kind="judge")
-    plan = plan_facts(material([judged(0)], facts=[known], policy=SEED), SEED)
+    plan = plan_facts(records([judged(0)], facts=[known], policy=SEED), SEED)
     assert [repetition.fact for repetition in plan.repetitions] == ["known-fact"]
 
 
@@ -67,12 +67,12 @@ def test_importance_is_high_from_a_strength_of_85(
     good: bool, quality: float, importance: str
 ) -> None:
     pair = judged(0, was_good_decision=good, quality_score=quality)
-    assert plan_facts(material([pair], policy=SEED), SEED).promotions[0].importance == importance
+    assert plan_facts(records([pair], policy=SEED), SEED).promotions[0].importance == importance
 
 
 def test_the_strongest_becomes_the_fact_and_the_others_repeat_it() -> None:
     pairs = [judged(0, quality_score=0.2), judged(1, quality_score=0.1), judged(2)]
-    plan = plan_facts(material(pairs, policy=SEED), SEED)
+    plan = plan_facts(records(pairs, policy=SEED), SEED)
     assert [p.evaluation for p in plan.promotions] == [pairs[1][1]]
     assert [r.fact for r in plan.repetitions] == [plan.promotions[0].fact]
     assert {e.id for e in plan.repetitions[0].evaluations} == {pairs[0][1].id, pairs[2][1].id}
@@ -80,7 +80,7 @@ def test_the_strongest_becomes_the_fact_and_the_others_repeat_it() -> None:
 
 def test_of_equally_strong_ones_the_first_id_becomes_the_fact() -> None:
     pairs = [judged(1), judged(0)]
-    plan = plan_facts(material(pairs, policy=SEED), SEED)
+    plan = plan_facts(records(pairs, policy=SEED), SEED)
     assert [p.evaluation.id for p in plan.promotions] == [min(o.id for o, _ in pairs)]
 
 
@@ -93,7 +93,7 @@ FIVE = "aaaa bbbb cccc dddd eeee"
 )
 def test_only_more_than_60_percent_alike_repeats_a_fact(known: str, repeats: bool) -> None:
     found = plan_facts(
-        material([judged(0, key_insight=FIVE)], facts=[fact(known)], policy=SEED), SEED
+        records([judged(0, key_insight=FIVE)], facts=[fact(known)], policy=SEED), SEED
     )
     assert [r.fact for r in found.repetitions] == (["known-fact"] if repeats else [])
     assert bool(found.promotions) is not repeats
@@ -101,31 +101,31 @@ def test_only_more_than_60_percent_alike_repeats_a_fact(known: str, repeats: boo
 
 def test_a_fact_of_another_domain_is_not_repeated() -> None:
     other = Fact(id="known-fact", domain="perps", text=SAID)
-    assert plan_facts(material([judged(0)], facts=[other], policy=SEED), SEED).promotions
+    assert plan_facts(records([judged(0)], facts=[other], policy=SEED), SEED).promotions
 
 
 def test_a_superseded_fact_is_not_repeated() -> None:
     facts = [fact(SAID), fact("Something else entirely now", "newer-fact", supersedes="known-fact")]
-    assert plan_facts(material([judged(0)], facts=facts, policy=SEED), SEED).promotions
+    assert plan_facts(records([judged(0)], facts=facts, policy=SEED), SEED).promotions
 
 
 def test_an_evaluation_with_a_link_is_done() -> None:
     pair = judged(0)
     link = link_of("promoted", Ref("evaluation", pair[1].id), Ref("fact", "known-fact"), NOW)
-    found = plan_facts(material([pair], facts=[fact("else")], links=[link], policy=SEED), SEED)
+    found = plan_facts(records([pair], facts=[fact("else")], links=[link], policy=SEED), SEED)
     assert (found.promotions, found.repetitions) == ((), ())
 
 
 def test_an_untrusted_insight_enters_no_memory_and_supports_none() -> None:
     pair = judged(0, trust="untrusted")
     for facts in ([], [fact(SAID)]):
-        found = plan_facts(material([pair], facts=facts, policy=SEED), SEED)
+        found = plan_facts(records([pair], facts=facts, policy=SEED), SEED)
         assert (found.promotions, found.repetitions) == ((), ())
 
 
 def test_a_trusted_insight_does_not_repeat_an_untrusted_fact() -> None:
     found = plan_facts(
-        material([judged(0)], facts=[fact(SAID, trust="untrusted")], policy=SEED), SEED
+        records([judged(0)], facts=[fact(SAID, trust="untrusted")], policy=SEED), SEED
     )
     assert found.promotions
 
@@ -137,14 +137,14 @@ def _removed(pair: tuple[Outcome, Evaluation]) -> Commit:
 
 def test_a_fact_that_a_person_took_away_is_not_made_again() -> None:
     pair = judged(0)
-    found = plan_facts(material([pair], commits=[_removed(pair)], policy=SEED), SEED)
+    found = plan_facts(records([pair], commits=[_removed(pair)], policy=SEED), SEED)
     assert found.promotions == ()
     assert [r.target for r in found.rejected] == ["fact:gone-fact"]
 
 
 def test_nor_under_the_name_of_an_insight_that_repeats_it() -> None:
     pair = judged(0)
-    found = plan_facts(material([pair, judged(1)], commits=[_removed(pair)], policy=SEED), SEED)
+    found = plan_facts(records([pair, judged(1)], commits=[_removed(pair)], policy=SEED), SEED)
     assert found.promotions == ()
 
 
@@ -152,6 +152,6 @@ def test_a_support_that_a_person_took_away_is_not_made_again() -> None:
     _, said = pair = judged(0)
     link = link_of("reinforced", Ref("evaluation", said.id), Ref("fact", "known-fact"), NOW)
     made = Commit("c0ffee", "promote", "x", "", (f"evaluation:{said.id}",), (f"link:{link.id}",))
-    found = plan_facts(material([pair], facts=[fact(SAID)], commits=[made], policy=SEED), SEED)
+    found = plan_facts(records([pair], facts=[fact(SAID)], commits=[made], policy=SEED), SEED)
     assert (found.promotions, found.repetitions) == ((), ())
     assert [r.target for r in found.rejected] == [f"link:{link.id}"]

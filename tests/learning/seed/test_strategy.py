@@ -45,18 +45,18 @@ def _minute(number: int) -> str:
     return (datetime(2026, 11, 1, 9, 0, tzinfo=UTC) + timedelta(minutes=number)).isoformat()
 
 
-def _material(outcomes: Sequence[Outcome], **changes: Any) -> strategy.StrategyMaterial:
+def _records(outcomes: Sequence[Outcome], **changes: Any) -> strategy.StrategyRecords:
     fields: dict[str, Any] = {
         "domain": "coding",
         "read": tuple(o.id for o in outcomes),
         "unread": len(outcomes),
         "made_at": NOW,
     }
-    return strategy.StrategyMaterial(**{**fields, **changes})
+    return strategy.StrategyRecords(**{**fields, **changes})
 
 
-def _standing(material: strategy.StrategyMaterial) -> SkillState:
-    return strategy.strategy_state(material, NOW, Policy())
+def _standing(records: strategy.StrategyRecords) -> SkillState:
+    return strategy.strategy_state(records, NOW, Policy())
 
 
 def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
@@ -68,8 +68,8 @@ def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
 
 def _counted(count: int, policy: Policy | None = None, **changes: Any) -> SkillState:
     """Return the state of a domain that has so many outcomes."""
-    material = _material(_outcomes(count), **changes)
-    return strategy.strategy_state(material, NOW, policy or Policy())
+    records = _records(_outcomes(count), **changes)
+    return strategy.strategy_state(records, NOW, policy or Policy())
 
 
 def test_ten_outcomes_make_one_and_nine_do_not() -> None:
@@ -80,7 +80,7 @@ def test_ten_outcomes_make_one_and_nine_do_not() -> None:
 
 
 def test_one_that_was_made_of_what_is_read_waits_until_ten_more_are_there() -> None:
-    own = replace(OWN, account=_material(_outcomes(20)).account)
+    own = replace(OWN, account=_records(_outcomes(20)).account)
     waits = _counted(27, skill=own, path=PATH, unread=7)
     assert (waits.state, waits.reason) == (
         "waiting",
@@ -91,10 +91,10 @@ def test_one_that_was_made_of_what_is_read_waits_until_ten_more_are_there() -> N
 
 def test_a_retraction_makes_it_due_though_there_are_no_more() -> None:
     outcomes = _outcomes(21)
-    own = replace(OWN, account=_material(outcomes[:20]).account)
+    own = replace(OWN, account=_records(outcomes[:20]).account)
     fields: dict[str, Any] = {"skill": own, "path": PATH, "unread": 0}
-    assert _standing(_material(outcomes[1:], **fields)).state == "waiting"
-    assert _standing(_material(outcomes[1:], is_recounted=True, **fields)).state == "due"
+    assert _standing(_records(outcomes[1:], **fields)).state == "waiting"
+    assert _standing(_records(outcomes[1:], is_recounted=True, **fields)).state == "due"
 
 
 def test_nothing_is_due_where_it_looked_at_all_of_them_before() -> None:
@@ -102,8 +102,8 @@ def test_nothing_is_due_where_it_looked_at_all_of_them_before() -> None:
     outcomes = _outcomes(20)
     own = replace(OWN, account="0" * 12)
     changes: dict[str, Any] = {"skill": own, "path": PATH}
-    assert _standing(_material(outcomes, linked=_ids(outcomes), **changes)).state == "waiting"
-    assert _standing(_material(outcomes, linked=_ids(outcomes[1:]), **changes)).state == "due"
+    assert _standing(_records(outcomes, linked=_ids(outcomes), **changes)).state == "waiting"
+    assert _standing(_records(outcomes, linked=_ids(outcomes[1:]), **changes)).state == "due"
 
 
 def test_how_many_make_one_is_the_policys() -> None:
@@ -125,7 +125,7 @@ def test_how_many_make_one_is_the_policys() -> None:
     ],
 )
 def test_what_is_a_persons_is_left(skill: Skill | None, path: str, says: str) -> None:
-    found = _standing(_material(_outcomes(30), skill=skill, path=path, expired=True))
+    found = _standing(_records(_outcomes(30), skill=skill, path=path, expired=True))
     assert found.state == "archived"
     assert says in found.reason
 
@@ -135,13 +135,13 @@ def test_an_expired_one_comes_back_unless_a_person_put_it_away(
     by_its_age: bool, state: str
 ) -> None:
     over = replace(OWN, expires=stamp(NOW - timedelta(days=1)))
-    material = _material(_outcomes(30), skill=over, path=ARCHIVED, expired=by_its_age)
-    assert _standing(material).state == state
+    records = _records(_outcomes(30), skill=over, path=ARCHIVED, expired=by_its_age)
+    assert _standing(records).state == state
 
 
 def test_one_that_a_person_took_away_is_not_redone() -> None:
     gone = Rejection("skill:strategy-coding", "0123456789abcdef")
-    found = _standing(_material(_outcomes(30), rejection=gone))
+    found = _standing(_records(_outcomes(30), rejection=gone))
     assert found.state == "rejected"
     assert "0123456789" in found.reason
 
@@ -155,7 +155,7 @@ def _brief(outcomes: Sequence[Outcome]) -> Period:
 
 
 def _first(outcomes: Sequence[Outcome]) -> Change:
-    return strategy.first_change(_material(outcomes), _brief(outcomes), DRAFT, policy=Policy())
+    return strategy.first_change(_records(outcomes), _brief(outcomes), DRAFT, policy=Policy())
 
 
 def _rewritten(
@@ -168,8 +168,8 @@ def _rewritten(
         bodies=[Version(None, body) for body in bodies or (OWN.body,)],
         descriptions=[Version(None, text) for text in said],
     )
-    material = _material(outcomes, **{"skill": OWN, "path": PATH, **present})
-    return strategy.next_change(material, _brief(outcomes), DRAFT, written, policy=Policy())
+    records = _records(outcomes, **{"skill": OWN, "path": PATH, **present})
+    return strategy.next_change(records, _brief(outcomes), DRAFT, written, policy=Policy())
 
 
 def test_the_first_one_is_a_skill_that_gets_its_chance() -> None:
@@ -179,7 +179,7 @@ def test_the_first_one_is_a_skill_that_gets_its_chance() -> None:
     assert isinstance(skill, Skill)
     assert (skill.name, skill.kind, skill.origin) == ("strategy-coding", "strategy", "generated")
     assert (skill.status, skill.trust, skill.domain) == ("testing", "local", "coding")
-    assert skill.account == _material(outcomes).account
+    assert skill.account == _records(outcomes).account
     assert skill.tags == ("coding", "fix-flaky-test")
     assert change.headline == "generate: strategy-coding"
 
@@ -225,7 +225,7 @@ def test_a_rewriting_keeps_what_a_person_wrote_and_renews_the_rest() -> None:
     assert rewrite.body.endswith("## Exit Rules\n\n- mine,\n  over two lines")
     assert change.edits == (
         Edit(PATH, ("description",), DRAFT.description),
-        Edit(PATH, ("metadata", "account"), _material(_outcomes(12)).account),
+        Edit(PATH, ("metadata", "account"), _records(_outcomes(12)).account),
         Edit(PATH, ("metadata", "created"), stamp(NOW)),
         Edit(PATH, ("metadata", "expires"), stamp(NOW + timedelta(days=180))),
     )

@@ -275,6 +275,7 @@ def _documented(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef | _Funct
     return (node for node in ast.walk(tree) if isinstance(node, kinds))
 
 
+@cache
 def docstrings() -> list[str]:
     """Every docstring of the package, its tests and its benches."""
     root = PACKAGE.parent

@@ -376,7 +376,7 @@ def test_blobs_are_stored_as_they_are_whatever_the_attributes_say(
     person.git("config", "core.autocrlf", "input")
     after = applied(vault, files(notes_a="a\r\n$Id$\r\n"))
     assert after.files.read(["notes/a.md"]) == {"notes/a.md": b"a\r\n$Id$\r\n"}
-    fresh = Store(vault.root, AGENDA).head()
+    fresh = Store(vault.root, AGENDA).snapshot()
     assert fresh.files.read(["notes/a.md"]) == {"notes/a.md": b"a\r\n$Id$\r\n"}
 
 

@@ -16,16 +16,16 @@ LINES = {
     "inspect": 2249,
     "judge": 2395,
     "learning": 11434,
-    "loop": 5920,
+    "loop": 5938,
     "model": 5703,
     "page": 716,
-    "review": 1963,
+    "review": 2002,
     "serving": 1215,
     "sessions": 1760,
     "team": 1116,
-    "vault": 10620,
+    "vault": 10623,
 }
-ALL_LINES = 79665
+ALL_LINES = 79744
 MODULES = 365
 WITH_ONE_IMPORTER = 33
 REPEATED_FUNCTIONS = 12

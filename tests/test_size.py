@@ -16,16 +16,16 @@ LINES = {
     "inspect": 2249,
     "judge": 2395,
     "learning": 11447,
-    "loop": 5920,
+    "loop": 5938,
     "model": 5703,
     "page": 716,
-    "review": 1963,
+    "review": 2002,
     "serving": 1215,
     "sessions": 1760,
     "team": 1116,
-    "vault": 10620,
+    "vault": 10623,
 }
-ALL_LINES = 79678
+ALL_LINES = 79757
 MODULES = 365
 WITH_ONE_IMPORTER = 33
 REPEATED_FUNCTIONS = 12

@@ -13,6 +13,7 @@ from skillvault.judge.claude import prompts
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.learning import answer as answer_rules
 from skillvault.learning.answer import STEP, Rewording
+from skillvault.learning.corrections import path_of
 from skillvault.learning.promote.evaluated_runs import evaluated_run
 from skillvault.loop.evaluate import Judgment, case_of, judge_case
 from skillvault.loop.judging.judge_replies import check_reply
@@ -27,10 +28,11 @@ from skillvault.loop.next_versions import gate_change
 from skillvault.loop.promote import run_book
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft, blind_case
-from skillvault.model.change import Change
+from skillvault.model.change import REVERT, Change
 from skillvault.model.errors import NoAnswerError
 from skillvault.model.records import Answer, Evaluation, Link, Outcome, Ref, ref_of
 from skillvault.model.sameness.comparison import is_same
+from skillvault.model.text.text import pluralize
 from skillvault.vault.commit.store import edit_link_lists
 from skillvault.vault.files import layout
 
@@ -66,14 +68,27 @@ def step(run: Run) -> Iterator[Change]:
                 run.wait(path, reason)
         elif change is not None:
             yield change
-    yield from _ask_claude(run)
+    yield from _decide_passages(run)
     run.settle(STEP, {*due_keys, *(answer.id for answer in new_answers)} - waiting_refs)
 
 
-def _ask_claude(run: Run) -> Iterator[Change]:
-    """Yield a change for each passage of a document, if Claude is the judge."""
+def _decide_passages(run: Run) -> Iterator[Change]:
+    """Yield a change for each passage of a document if Claude judges, or withdraw them offline.
+
+    With another judge they wait for an agent's answers.
+    """
     for text in passage_texts(run) if isinstance(run.judge, ClaudeJudge) else ():
         yield from run.write_skill(text.skill, text.brief, text.compose)
+    passages = run.snapshot.corrections.passages()
+    if passages and run.policy.judge.provider == "offline":
+        yield Change(
+            step=REVERT,
+            subject=f"propose: {pluralize(len(passages), 'passage')} of documents",
+            reason="The offline judge reads no passages. With another judge, `skillvault learn` of "
+            "the same documents proposes them again.",
+            removes=tuple(map(path_of, passages)),
+            sources=tuple(Ref("correction", passage.id) for passage in passages),
+        )
 
 
 def _find_edits(run: Run, change: Change) -> dict[str, str]:

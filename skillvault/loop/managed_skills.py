@@ -13,6 +13,7 @@ from skillvault.loop.accounts import RESTORING_STEPS
 from skillvault.loop.next_versions import program_commits, with_waiting_accounts
 from skillvault.loop.registry import WRITERS
 from skillvault.loop.run import Run
+from skillvault.model.change import REVERT
 from skillvault.model.records import Outcome, Ref, Skill
 from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.files import layout
@@ -88,7 +89,7 @@ def references(run: Run, shelf: str, skill: Skill) -> References:
     """Return the names of a skill's files in references/, generated and edited files apart."""
     snapshot, git = run.snapshot, run.store.git
     files = snapshot.files.read(snapshot.files.below(f"{shelf}/{skill.name}/references"))
-    commits = run.commits_of(Ref("skill", skill.name), {*WRITERS, APPROVE})
+    commits = run.commits_of(Ref("skill", skill.name), {*WRITERS, APPROVE, REVERT})
     shas = [commit.sha for commit in program_commits(git, snapshot, skill.name, commits)]
     addresses = [(at, path) for sha in shas for at in (f"{sha}^", sha) for path in files]
     old_files = skill_files(git, addresses, snapshot.history.former_names())

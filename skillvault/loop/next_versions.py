@@ -115,8 +115,9 @@ def program_commits(
 ) -> list[Commit]:
     """Return those of `commits` that put a text of skillvault into a skill.
 
-    These are commits of writing steps and approvals of next versions, which name both skills. An
-    approval that a person reverted does not count, because the version waits again.
+    These are commits of writing steps, approvals of next versions, which name both skills, and the
+    undoing of such an approval. An approval that a person reverted with git does not count, because
+    the version waits again.
     """
     reverted_sha = _reverted_approval(git, snapshot, name)
     return [
@@ -334,8 +335,15 @@ def _approved_base(git: Git, snapshot: Snapshot, waiting: Skill, approved: Skill
 def _first_text_commit(git: Git, snapshot: Snapshot, name: str) -> str | None:
     """Return the commit before the first text of a waiting version, or None if git has none.
 
-    A commit that restored a version is skipped, because the approved text may differ by then.
+    A commit that restored a version is skipped, because the approved text may differ by then. If an
+    approval was undone while a newer version waited, the text before that approval counts.
     """
+    decisions = snapshot.history.commits_changing(Ref("skill", name))
+    decisions = [commit for commit in decisions if commit.step in (REVERT, next_version.APPROVE)]
+    if [commit.step for commit in decisions[:2]] == [REVERT, next_version.APPROVE]:
+        newer_version = f"{decisions[0].sha}^:{layout.skill_path(name, 'proposed')}"
+        if git.objects.read_files([newer_version]):
+            return f"{decisions[1].sha}^"
     commits = (commit for commit, _ in _commits_into_proposed(git, snapshot, name))
     return next((f"{c.sha}^" for c in commits if c.step not in ("", FORGET, REVERT)), None)
 
@@ -344,8 +352,7 @@ def _reverted_approval(git: Git, snapshot: Snapshot, name: str) -> str | None:
     """Return the commit of an approval that a person reverted, or None."""
     if version := waiting_version(snapshot, name):
         commit, parent = next(_commits_into_proposed(git, snapshot, version.name), (None, None))
-        is_revert = commit is not None and commit.step in ("", REVERT)
-        if is_revert and parent and parent.step == next_version.APPROVE:
+        if commit and not commit.step and parent and parent.step == next_version.APPROVE:
             return parent.sha
     return None
 

@@ -44,7 +44,7 @@ from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import RECOMPUTING, STEPS, WRITERS, Step
 from skillvault.loop.rejected_skills import find_rejected_skills, find_rejection
 from skillvault.model.brief import Brief, Draft, Findings
-from skillvault.model.change import Change, group_neighbours, headline_of
+from skillvault.model.change import REVERT, Change, group_neighbours, headline_of
 from skillvault.model.errors import (
     BadInputError,
     PausedError,
@@ -273,7 +273,7 @@ class Run:
     def rejections(self) -> Rejections:
         """The records that persons removed before this run."""
         history = self.snapshot.history
-        steps = (ANSWER, *RECOMPUTING)
+        steps = (ANSWER, REVERT, *RECOMPUTING)
         withdrawn_refs = {str(ref) for step in steps for ref in history.withdrawals(step)}
         withdrawn_refs |= self.options.withdrawn
         changes = [result.change for result in self.report.done]
@@ -306,7 +306,7 @@ class Run:
 
     def versions(self, name: str) -> WrittenTexts:
         """Return all texts that skillvault wrote into a skill, to tell them from a person's."""
-        commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
+        commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE, REVERT})
         shas = [
             commit.sha for commit in program_commits(self.store.git, self.snapshot, name, commits)
         ]

@@ -445,7 +445,7 @@ class _Installation:
         facts = {fact.id: fact for fact in all_facts}
         refs = [Ref("fact", name) for name in facts]
         snapshot = self._store.snapshot()
-        known_refs = {*snapshot.history.last_mentions(refs), *snapshot.records.existing(refs)}
+        known_refs = {*snapshot.history.known(refs), *snapshot.records.existing(refs)}
         known_ids = {ref.id for ref in known_refs}
         new_facts = [fact for name, fact in facts.items() if name not in known_ids]
         if known_ids:
@@ -476,7 +476,7 @@ class _Installation:
         if proposed.rules:
             self._commit_change(corrections.document_change(page, proposed.rules))
         refs = [Ref("correction", passage.id) for passage in passages]
-        known_ids = {ref.id for ref in self._store.snapshot().history.last_mentions(refs)}
+        known_ids = {ref.id for ref in self._store.snapshot().history.known(refs)}
         new_passages = [passage for passage in passages if passage.id not in known_ids]
         self.report.passages += new_passages
         if new_passages:

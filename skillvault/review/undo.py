@@ -36,7 +36,8 @@ from skillvault.vault.index.snapshot import Snapshot
 
 # Steps that make skills and facts, and steps that change skills.
 _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
-_CHANGERS = _MAKERS | {"refresh", APPROVE}
+_LEARNING = _MAKERS | {"refresh"}
+_CHANGERS = _LEARNING | {APPROVE}
 # Decisions of a person, which are undone by restoring their files.
 _DECISIONS = frozenset({
     "add", "import", "install", "keep", "pin", "propose", "put", "restore", "retire", "setup",
@@ -44,6 +45,8 @@ _DECISIONS = frozenset({
 })  # fmt: skip
 # The step that undoes a step, if it is not REVERT: later runs look for rejections in the history.
 _OPPOSITES = {REJECT: FORGET, UNDO: FORGET, FORGET: REJECT}
+# Decisions that move a skill's folder, with the commands that move it back; `{0}` is the skill.
+_MOVES = {RENAME: "rename {0} {1}", "restore": "retire {0}", "retire": "restore {0}"}
 _RETRACTIONS = "retractions/"
 _RECOMPUTED = frozenset({RETRACT, UNDO})  # commits with the consequences of the decision
 _RETRACT_HINT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
@@ -77,8 +80,7 @@ def undo_changes(
         if reopening := _reopen_approved(run, commit, parts, reason):
             return recompute(run, reopening)
         if step := next((part.step for part in parts if part.step in _DECISIONS), None):
-            reversal = _reverse_decision(run, commit, parts, step=step, reason=reason)
-            return recompute(run, reversal) if step in _RECOMPUTED else [reversal]
+            return _reverse_decision(run, commit, parts, step=step, reason=reason)
         records = _find_records(run, commit, parts)
     return recompute(
         Run(store, judge=judge, now=now, options=RunOptions(dry=True)),
@@ -139,32 +141,50 @@ def _reopen_approved(run: Run, commit: str, parts: Sequence[Commit], reason: str
 
 def _reverse_decision(
     run: Run, commit: str, parts: Sequence[Commit], *, step: str, reason: str
-) -> Change:
-    """Return the change that restores the files of a decision, with their later changes."""
-    files = _reversed_files(run, commit, step)
+) -> list[Change]:
+    """Return the change that restores the files of a decision, with their later changes.
+
+    If steps changed the same lines later, the older text returns; the next run updates it.
+    """
+    files, outdated_paths = _reversed_files(run, commit, step)
+    for path in outdated_paths:
+        _check_is_recomputed(run, parts, step, path)
     if not files:
         raise UsageError(f"{commit[:10]}: is undone already; no file has what it changed")
     skills = [ref for ref in _skills_and_facts(parts, {step}) if ref.kind == "skill"]
     opposite = _OPPOSITES.get(step, REVERT) if skills else REVERT
     names = join_items([ref.id for ref in skills])
     subjects = {FORGET: f"the rejection of {names}", REJECT: names}
-    new_refs = [ref for path, data in files.items() if data and (ref := layout.ref_of(path))]
-    return Change(
+    old_refs, new_refs = (
+        [ref for path in files if (files[path] is None) == is_old and (ref := layout.ref_of(path))]
+        for is_old in (True, False)
+    )
+    targets = [*skills] if opposite == REJECT or step == APPROVE else []
+    targets += new_refs if opposite != REJECT else []
+    # What no step made of other records may come again, as if it had never been here.
+    is_forgotten = opposite == REVERT and not any(part.sources for part in parts)
+    sources = [ref for ref in old_refs if is_forgotten and ref not in new_refs]
+    change = Change(
         step=opposite,
         subject=subjects.get(opposite, parts[0].subject),
         reason=f"Undoes {commit[:10]}. {reason}",
         files=tuple((path, data) for path, data in files.items() if data is not None),
         removes=tuple(path for path, data in files.items() if data is None),
-        targets=tuple(skills if opposite == REJECT else dict.fromkeys(new_refs)),
+        sources=tuple(dict.fromkeys(sources)),
+        targets=tuple(dict.fromkeys(targets)),
         why=reason,
     )
+    return recompute(run, change) if step in _RECOMPUTED else [change]
 
 
-def _reversed_files(run: Run, commit: str, step: str) -> dict[str, bytes | None]:
+def _reversed_files(
+    run: Run, commit: str, step: str
+) -> tuple[dict[str, bytes | None], Sequence[str]]:
     """Return the files of HEAD that a commit changed, each as if the commit had not changed it.
 
     Of a retraction, only its own file: the steps learn again what followed from the outcome.
-    UsageError if a later commit changed the same lines.
+    Also return the paths in which a later commit changed the same lines. A skill with such a path
+    gets its older files.
     """
     git, head = run.store.git, run.snapshot.commit or ""
     changes = git.history.diff_trees(f"{commit}^", commit)
@@ -174,6 +194,8 @@ def _reversed_files(run: Run, commit: str, step: str) -> dict[str, bytes | None]
         for revision in (git.history.commit_named(f"{commit}^") or "", head)
     )
     files: dict[str, bytes | None] = {}
+    older_files: dict[str, bytes | None] = {}
+    outdated_paths: list[str] = []
     for path in paths:
         old_entry, entry = old_entries.get(path), entries.get(path)
         if entry == old_entry:
@@ -182,20 +204,49 @@ def _reversed_files(run: Run, commit: str, step: str) -> dict[str, bytes | None]
             with_mode(git.blobs([version.id])[version.id], version) if version else None
             for version in (old_entry, changes[path], entry)
         )
+        files[path] = older_files[path] = old
         if entry == changes[path]:
-            files[path] = old
-        elif layout.kind_of(path) == LINKS:
+            continue
+        if layout.kind_of(path) == LINKS:
             files[path] = rule_of(LINKS)(Versions(new, current or b"", old or b"")) or None
-        else:
-            merge = git.merge_texts(current, new or b"", old) if current and old else None
-            if merge is None or merge[1]:
-                later = git.history.file_log(head, path)[0]
-                raise UsageError(
-                    f"{commit[:10]}: {path} was changed in {later[0][:10]} ({later[3]}); "
-                    f"`{undo_command(run.snapshot, later[0])}` first"
-                )
+            continue
+        merge = git.merge_texts(current, new or b"", old) if current and old else None
+        if merge and not merge[1]:
             files[path] = merge[0]
-    return files
+            continue
+        outdated_paths.append(path)
+        if new is None:  # a step wrote a newer next version
+            files[path] = older_files[path] = current
+    folders = {_skill_folder(path) for path in outdated_paths}
+    return files | {p: d for p, d in older_files.items() if _skill_folder(p) in folders}, (
+        outdated_paths
+    )
+
+
+def _skill_folder(path: str) -> str:
+    """Return the folder of the skill that a file belongs to, or the path of any other file."""
+    return path.partition("/references/")[0].removesuffix("/SKILL.md")
+
+
+def _check_is_recomputed(run: Run, parts: Sequence[Commit], step: str, path: str) -> None:
+    """Raise UsageError unless only learning steps changed a file after a decision."""
+    snapshot, commit = run.snapshot, parts[0].sha
+    for sha, _, _, subject in run.store.git.history.file_log(f"{commit}..{snapshot.commit}", path):
+        later_parts = snapshot.history.parts_of(sha)
+        if step in _MOVES:
+            ref = parse_ref(parts[0].targets[0])
+            skill = snapshot.skills.find(ref.id)
+            command = _MOVES[step].format(ref.id, *(skill.formerly[-1:] if skill else ()))
+            advice = f"; `skillvault skill {command}` undoes the decision"
+        elif all(part.step in _LEARNING for part in later_parts):
+            continue
+        elif all(part.step in _DECISIONS | {""} for part in later_parts):
+            advice = f"; `{undo_command(snapshot, sha)}` first"
+        else:
+            advice = _advise(snapshot, later_parts)
+        raise UsageError(
+            f"{commit[:10]}: {path} was changed in {sha[:10]} ({subject}) since{advice}"
+        )
 
 
 # ── records that the program made ────────────────────────────────────────────────────

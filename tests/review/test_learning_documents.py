@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, undo
 from skillvault.learning.corrections import document_change, document_rule
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.review import commits
-from tests.conftest import NOW
+from tests.conftest import NOW, Person
 from tests.exchange.sites import Reply, Routes, serving
 
 PAGE = "## Style\n\n- Use tabs.\n- Never skip a test.\n\n## Release\n\n1. Tag it.\n2. Push it.\n"
@@ -43,6 +43,18 @@ def test_what_is_known_or_was_rejected_is_not_proposed_again(vault: Vault, shop:
     assert not report.rules
     assert "CONTRIBUTING.md: 2 rules are known already" in report.known
     assert vault.store.tip() == tip
+
+
+def test_what_an_undone_learn_brought_may_be_learned_again(
+    vault: Vault, shop: Path, person: Person
+) -> None:
+    tip = person.git("rev-parse", "HEAD")
+    first = vault.curate.installer.learn(str(shop), now=NOW)
+    for commit in person.git("rev-list", f"{tip}..").split():
+        undo(vault, commit, now=NOW)
+    assert not vault.memory.waiting()
+    second = vault.curate.installer.learn(str(shop), now=NOW)
+    assert (second.rules, second.known) == (first.rules, [])
 
 
 def test_an_approved_rule_replaces_all_wordings_of_the_older_value(

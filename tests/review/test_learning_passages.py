@@ -121,6 +121,19 @@ def test_the_offline_judge_decides_nothing(vault: Vault, shop: Path) -> None:
         vault.curate.installer.learn(str(shop), now=NOW)
 
 
+def test_a_run_of_the_offline_judge_withdraws_passages_until_another_judge_learns(
+    vault: Vault, questions: dict[str, AskedQuestion], shop: Path
+) -> None:
+    appoint(vault, provider="offline")
+    (withdrawal,) = vault.run(now=NOW).done
+    assert withdrawal.change.headline == "revert: propose: 2 passages of documents"
+    assert not list((vault.root / "proposed").rglob("*.md"))
+    assert not vault.run(now=NOW).done
+    assert vault.check().problems == []
+    appoint(vault, provider="agent")
+    assert len(vault.curate.installer.learn(str(shop), now=NOW).passages) == len(questions)
+
+
 def test_claude_is_asked_once_in_the_next_run(vault: Vault, shop: Path, api: Server) -> None:
     appoint(vault)
     api.script = lambda body: message(ASK_ANN if "Database" in told(body) else NOTHING)

@@ -166,6 +166,13 @@ def document(vault: Vault) -> Path:
     return path
 
 
+def set_gate(vault: Vault, person: Person, gate: str) -> None:
+    """Commit another `generate.gate`."""
+    policy = vault.root / "vault.yaml"
+    policy.write_text(policy.read_text().replace("gate: always", f"gate: {gate}"))
+    person.git("commit", "-qam", "gate", ok=False)
+
+
 DECISIONS: dict[str, Callable[[Vault], object]] = {
     "retire": lambda v: v.curate.retire(served_name(v), now=NOW),
     "pin": lambda v: v.curate.pin(served_name(v), now=NOW),
@@ -211,6 +218,44 @@ def test_a_version_whose_approval_is_undone_waits_again(stocked: Vault, person: 
     assert person.git("rev-parse", "HEAD^{tree}") == files
     assert not stocked.run(now=LATER).done
     stocked.curate.reject(version, reason="no", now=LATER)
+
+
+@pytest.mark.parametrize("gate", ["always", "never"])
+def test_an_approval_is_undone_after_steps_wrote_newer_text(
+    stocked: Vault, person: Person, gate: str
+) -> None:
+    recorded(stocked, raw(6), raw(7))
+    stocked.run(now=NOW)
+    skills = stocked.store.snapshot().skills
+    version = next(n for n, s in skills.proposed.items() if s.replaces)
+    name = skills.proposed[version].replaces or ""
+    approved_text = skills[name].body
+    stocked.curate.approve(version, now=NOW)
+    approval = person.git("rev-parse", "HEAD")
+    set_gate(stocked, person, gate)
+    recorded(stocked, *(raw(day) for day in range(10, 16)))
+    stocked.run(now=LATER)
+    undo(stocked, approval, now=LATER)
+    assert stocked.store.snapshot().skills[name].body == approved_text
+    assert stocked.check().problems == []
+    stocked.curate.approve(version, now=LATER)
+    count = "10 of 10" if gate == "always" else "4 of 4"  # the latest version that waits
+    assert count in stocked.store.snapshot().skills[name].body
+
+
+def test_a_move_of_a_skill_that_changed_later_names_the_command_that_moves_it_back(
+    stocked: Vault, person: Person
+) -> None:
+    name = next(skill.name for skill in stocked.skills() if skill.domain == "coding")
+    stocked.curate.rename(name, "another-name", now=NOW)
+    renaming = person.git("rev-parse", "HEAD")
+    set_gate(stocked, person, "never")
+    recorded(stocked, *(raw(day) for day in range(10, 16)))
+    stocked.run(now=LATER)
+    with pytest.raises(UsageError, match=f"`skillvault skill rename another-name {name}`"):
+        undo(stocked, renaming, now=LATER)
+    stocked.curate.rename("another-name", name, now=LATER)
+    assert stocked.check().problems == []
 
 
 def test_an_undone_decision_says_which_and_why(stocked: Vault, person: Person) -> None:

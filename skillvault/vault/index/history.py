@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 
+from skillvault.model.change import REVERT
 from skillvault.model.records import Commit, Ref
 from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import Row
@@ -163,6 +164,10 @@ class History(Topic):
             on c.c = t.c where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"""
         rows = self._reader.rows_of(query, refs)
         return {Ref(kind, name): (sha, role) for kind, name, sha, role in rows}
+
+    def known(self, refs: Iterable[Ref]) -> set[Ref]:
+        """Return the records that the vault had, unless a commit undid their arrival last."""
+        return self.last_mentions(refs).keys() - self.withdrawals(REVERT)
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
         """Return which of these steps made or changed a record last, or None."""

@@ -210,7 +210,7 @@ class Vault:
             with judges.batch_questions(state, requests):
                 report = runs.run_steps(state, wanted)
                 if report.waiting:
-                    state.renew()  # another run may have seen what waits
+                    state.reload_vault()  # another run may have seen what waits
                 report.reasons = partial(reasons.reasons, state)
         if not dry:
             records = [record for result in report.done for record in result.change.writes]

@@ -25,7 +25,7 @@ from skillvault.cli.run import print_run
 from skillvault.cli.sync import _report_printer
 from skillvault.daemon import Pace, Watch, inbox_events
 from skillvault.learning.rejection import Rejection
-from skillvault.loop.run import ChangeResult, Report, WaitingItem
+from skillvault.loop.run import ChangeResult, Report, WaitingWork
 from skillvault.model.intake import parse_outcome
 from skillvault.vault.commit.cold import leave_out_months
 from skillvault.vault.files import layout
@@ -564,7 +564,7 @@ def test_what_waits_is_said_when_it_begins_to_wait(
 ) -> None:
     tell = _report_printer(vault)
     for paths in (["a"], ["a"], ["a", "b"], ["b"], ["a", "b"]):
-        tell(Report(waiting=[WaitingItem(path, "edited") for path in paths]))
+        tell(Report(waiting=[WaitingWork(path, "edited") for path in paths]))
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"waiting: {path}: edited" for path in ("a", "b", "a")]
 

@@ -25,7 +25,7 @@ from skillvault.cli.options import (
 from skillvault.inspect import lookup
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.registry import STEPS
-from skillvault.loop.run import ChangeResult, Report, WaitingItem, count_results
+from skillvault.loop.run import ChangeResult, Report, WaitingWork, count_results
 from skillvault.model.change import Change
 from skillvault.model.errors import GitError, UnavailableError, UsageError
 from skillvault.model.records import Link, Record, Ref, Skill
@@ -268,7 +268,7 @@ def print_changes(report: Report, *, as_data: bool, **more: Any) -> None:
         print_done(result)
 
 
-def print_waiting(entries: Sequence[WaitingItem]) -> None:
+def print_waiting(entries: Sequence[WaitingWork]) -> None:
     """Print a line for each change that cannot be made now; many with one reason share a line."""
     paths_by_reason: dict[str, list[str]] = {}
     for entry in entries:

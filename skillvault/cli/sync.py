@@ -30,7 +30,7 @@ from skillvault.clients import hook_server
 from skillvault.clients.notes import has_open_session
 from skillvault.learning.sync.table import rule_of
 from skillvault.learning.sync.three_way import Versions
-from skillvault.loop.run import Report, WaitingItem
+from skillvault.loop.run import Report, WaitingWork
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.text.text import pluralize
 from skillvault.team.proposal_refs import BranchCleanup
@@ -244,7 +244,7 @@ def _report_printer(vault: Vault) -> Callable[[Report], None]:
 
     If no session is open, a client that is the judge is asked then.
     """
-    last_waiting: list[WaitingItem] = []
+    last_waiting: list[WaitingWork] = []
 
     def print_news(report: Report) -> None:
         nonlocal last_waiting

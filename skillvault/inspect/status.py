@@ -10,7 +10,7 @@ from skillvault.learning.fact_review import due_facts
 from skillvault.learning.sync import table
 from skillvault.loop import evaluate, learned, record
 from skillvault.loop.judging.judges import accuracy_of, judge_name
-from skillvault.loop.learner import describe_silence, learner_elsewhere
+from skillvault.loop.learner import describe_silence, find_other_learner
 from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
 from skillvault.model.conditions import describe_conditions, describe_rule
@@ -117,7 +117,7 @@ def status(run: Run) -> Status:
     patterns, rules = learned.count_patterns_and_rules(run.store, snapshot)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.VAULT_FILE
-    learner = learner_elsewhere(run.store.git, run.policy)
+    learner = find_other_learner(run.store.git, run.policy)
     settings = mark.read_text("utf-8", "replace") if mark.exists() else ""
     return Status(
         format=FORMAT,
@@ -215,8 +215,8 @@ def count_waiting(run: Run) -> dict[str, int]:
     """Count the records that are due for each step, by queries alone."""
     queue_lengths = run.snapshot.due.lengths()
     return {
-        name: step.waiting(run)
-        if step.waiting
-        else sum(queue_lengths.get(queue.name, 0) for queue in step.depends_on)
+        name: step.count_work(run)
+        if step.count_work
+        else sum(queue_lengths.get(queue.name, 0) for queue in step.queues)
         for name, step in run.profile.steps.items()
     }

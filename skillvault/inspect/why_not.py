@@ -157,7 +157,7 @@ def _action_outcomes(run: Run, history: Sequence[IndexedOutcome]) -> ActionOutco
 
 def reasons(run: Run) -> dict[str, list[str]]:
     """Return the reasons why a run made no skill and no fact, grouped, with counts."""
-    histories = run.accounts.histories(run.snapshot.outcomes, "action")
+    histories = run.accounts.account_histories(run.snapshot.outcomes, "action")
     actions = (_action_outcomes(run, history) for history in histories)
     summaries = {"skill": sentences.summary(actions, run.policy, len(run.snapshot.sessions))}
     if len(run.snapshot.evaluations):

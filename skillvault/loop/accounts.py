@@ -22,7 +22,7 @@ from skillvault.learning.generate import ExistingSkill, skill_subject
 from skillvault.learning.naming import subject_key, subject_names
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.clock import clock
-from skillvault.loop.next_versions import RunMaterial, refs_with_version, with_waiting_account
+from skillvault.loop.next_versions import RunContext, refs_with_version, with_waiting_account
 from skillvault.loop.quotations import Quotations
 from skillvault.loop.registry import COUNTED, RECOMPUTING
 from skillvault.model.brief import Account, Findings
@@ -32,7 +32,7 @@ from skillvault.vault.index.subjects import SCOPES, AccountKey, ActionKeys, Scop
 
 _Task = TypeVar("_Task")
 _ActionRules = tuple[Separation, ...]
-_SCOPES: tuple[tuple[Scope, tuple[SkillKind, ...]], ...] = (
+_KINDS_BY_SCOPE: tuple[tuple[Scope, tuple[SkillKind, ...]], ...] = (
     ("action", ("guide",)),
     ("subject", ("warning", "pattern")),
 )
@@ -41,15 +41,15 @@ RESTORING_STEPS = ("expire", "refresh", "merge", *RECOMPUTING)
 _MANAGING_STEPS = frozenset({*RESTORING_STEPS, "generate", "distill", "assess", "promote"})
 
 
-class Readings:
+class ReadingPoints:
     """The reading points of accounts: up to which outcome the skill of an account is written.
 
     An account does not read each new outcome at once, so that a skill is not rewritten for each.
     """
 
-    def __init__(self, run: RunMaterial) -> None:
-        self._run = run
-        self._store = run.subjects
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._store = context.subjects
 
     def read_account(
         self, key: AccountKey, changes: Sequence[IndexedOutcome] = ()
@@ -60,55 +60,55 @@ class Readings:
         """
         end = self._position(key).until
         # The account may have read an outcome before the outcome lost its evaluation.
-        rows = [outcome for outcome in changes if not outcome.evaluated or outcome[:2] <= end]
-        if changes and not rows:
+        read_changes = [c for c in changes if not c.evaluated or c[:2] <= end]
+        if changes and not read_changes:
             return []
-        outcomes = self._latest(key, end)
+        outcomes = self._latest_outcomes(key, end)
         if changes and outcomes:
             start = outcomes[0][:2]
-            rows = [row for row in rows if not row.evaluated or row[:2] >= start]
-        return outcomes if rows or not changes else []
+            read_changes = [c for c in read_changes if not c.evaluated or c[:2] >= start]
+        return outcomes if read_changes or not changes else []
 
-    def read_to_point(self, key: AccountKey) -> list[IndexedOutcome]:
+    def read_to_last_point(self, key: AccountKey) -> list[IndexedOutcome]:
         """Return the latest evaluated outcomes of an account up to its last reading point."""
-        return self._latest(key, self._position(key).point)
+        return self._latest_outcomes(key, self._position(key).point)
 
-    def _latest(self, key: AccountKey, end: tuple[int, str]) -> list[IndexedOutcome]:
-        return self._run.snapshot.subjects.evaluated_until(
-            key, end, self._run.policy.evaluate.peers
+    def _latest_outcomes(self, key: AccountKey, end: tuple[int, str]) -> list[IndexedOutcome]:
+        return self._context.snapshot.subjects.evaluated_until(
+            key, end, self._context.policy.evaluate.peers
         )
 
     def _position(self, key: AccountKey) -> Position:
         if not self._store:
             return self._advance(key, Position())[0]
-        self._follow(self._store)
+        self._update_positions(self._store)
         return self._store.position(key)
 
-    def _follow(self, store: Subjects) -> None:
+    def _update_positions(self, subjects: Subjects) -> None:
         """Update the stored positions for new outcomes; recount accounts with changed outcomes."""
-        changed_ids = self._run.snapshot.due.keys(COUNTED.name)
+        changed_ids = self._context.snapshot.due.keys(COUNTED.name)
         for scope in SCOPES if changed_ids else ():
-            for key, outcomes in store.accounts(changed_ids, scope).items():
-                position = store.position(key)
-                rows = (outcome for outcome in outcomes if outcome[:2] <= position.last)
+            for key, outcomes in subjects.accounts(changed_ids, scope).items():
+                position = subjects.position(key)
+                counted_outcomes = (outcome for outcome in outcomes if outcome[:2] <= position.last)
                 # An unchanged outcome that was counted has marks.
-                if not all(outcome.evaluated and outcome.marks is not None for outcome in rows):
+                if not all(o.evaluated and o.marks is not None for o in counted_outcomes):
                     position = Position()
-                end, counts = self._advance(key, position)
-                store.keep_position(key, end, counts, is_recount=not position.outcomes)
-        self._run.snapshot.due.mark_done(COUNTED.name, changed_ids)
+                new_position, counts = self._advance(key, position)
+                subjects.keep_position(key, new_position, counts, is_recount=not position.outcomes)
+        self._context.snapshot.due.mark_done(COUNTED.name, changed_ids)
 
     def _advance(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
-        subjects = self._run.snapshot.subjects
+        subjects = self._context.snapshot.subjects
         outcomes = self._with_marks(subjects.evaluated_after(key, position.last))
         marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
         counts = subjects.mark_counts(key, marks) if position.outcomes else {}
         return advance_position(position, counts, outcomes)
 
     def _with_marks(self, outcomes: Sequence[IndexedOutcome]) -> list[IndexedOutcome]:
-        ids = [outcome.id for outcome in outcomes if outcome.marks is None]
-        records = self._run.snapshot.outcomes.get_many(ids)
-        marks = {key: marks_of(outcome, self._run.policy) for key, outcome in records.items()}
+        unmarked_ids = [outcome.id for outcome in outcomes if outcome.marks is None]
+        unmarked_outcomes = self._context.snapshot.outcomes.get_many(unmarked_ids)
+        marks = {key: marks_of(o, self._context.policy) for key, o in unmarked_outcomes.items()}
         if marks and self._store:
             self._store.keep_marks(marks)
         return [
@@ -128,16 +128,16 @@ class DueAccount(NamedTuple):
 class Accounts:
     """The accounts of a vault in one run, each computed once for all steps."""
 
-    def __init__(self, run: RunMaterial) -> None:
-        self._run = run
-        self._snapshot = run.snapshot
-        self._store = run.subjects
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._snapshot = context.snapshot
+        self._store = context.subjects
         self._accounts: dict[tuple[tuple[str, ...], bytes], Account] = {}
         self._findings: dict[tuple[int, SkillKind], Findings] = {}
         self._new_statement_keys: dict[str, dict[str, ActionKeys]] = {}
         self._clocks: dict[str, datetime | None] = {}
-        self._quotations = Quotations(run.snapshot)
-        self.readings = Readings(run)
+        self._quotations = Quotations(context.snapshot)
+        self.reading_points = ReadingPoints(context)
         self._rules: dict[tuple[str, str], _ActionRules] = {}
 
     # ── accounts that are due ────────────────────────────────────────────────────────
@@ -150,7 +150,7 @@ class Accounts:
         Settle keys without a task. Accounts are in the order of their first outcomes; accounts of
         domains come last.
         """
-        accounts, keys = self._load_due(step)
+        accounts, keys = self._load_due_accounts(step)
         due_keys: set[str] = set()
         for account in accounts:
             keys |= account.keys
@@ -158,32 +158,32 @@ class Accounts:
                 if (task := decide(findings, existing)) is not None:
                     due_keys |= account.keys
                     yield task, account.keys
-        self._run.settle(step, keys - due_keys)
+        self._context.settle(step, keys - due_keys)
 
-    def _load_due(self, step: str) -> tuple[list[DueAccount], set[str]]:
+    def _load_due_accounts(self, step: str) -> tuple[list[DueAccount], set[str]]:
         """Return the accounts that are due for a step, and the due keys without an account."""
         due_keys = set(self._snapshot.due.keys(step))
-        accounts: list[tuple[IndexedOutcome, DueAccount]] = []
-        by_domain: dict[str, set[str]] = defaultdict(set)
-        for scope, kinds in _SCOPES:
+        dated_accounts: list[tuple[IndexedOutcome, DueAccount]] = []
+        keys_by_domain: dict[str, set[str]] = defaultdict(set)
+        for scope, kinds in _KINDS_BY_SCOPE:
             for key, outcomes in self._snapshot.subjects.accounts(due_keys, scope).items():
-                history = self.readings.read_account(key, outcomes)
+                history = self.reading_points.read_account(key, outcomes)
                 if not history:
                     continue
                 account, keys = self.build_account(history), frozenset(o.id for o in outcomes)
-                accounts.append((history[0], DueAccount(account, kinds, keys)))
+                dated_accounts.append((history[0], DueAccount(account, kinds, keys)))
                 if scope == "action" and key.trust == "local":
                     self._keep_statement_keys(account)
-                    by_domain[key.domain] |= keys
-        accounts.sort(key=lambda pair: (pair[0][:2], pair[1].kinds))
-        due_accounts = [account for _, account in accounts]
+                    keys_by_domain[key.domain] |= keys
+        dated_accounts.sort(key=lambda pair: (pair[0][:2], pair[1].kinds))
+        due_accounts = [account for _, account in dated_accounts]
         idle_keys = due_keys.difference(*(account.keys for account in due_accounts))
-        for domain, domain_keys in sorted(by_domain.items()):
-            pair = self.evolved_account(domain), self.strategy_account(domain)
-            due_accounts += (a._replace(keys=frozenset(domain_keys)) for a in pair if a)
+        for domain, domain_keys in sorted(keys_by_domain.items()):
+            domain_accounts = self.evolved_account(domain), self.strategy_account(domain)
+            due_accounts += (a._replace(keys=frozenset(domain_keys)) for a in domain_accounts if a)
         return due_accounts, idle_keys
 
-    def histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[IndexedOutcome]]:
+    def account_histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[IndexedOutcome]]:
         """Yield the outcomes of each account that contains one of these ids, oldest first."""
         done_ids: set[str] = set()
         for outcome_id in ids:
@@ -203,10 +203,10 @@ class Accounts:
         # An answer may change an evaluation within a run, so it is part of the key.
         cache_key = ids, msgspec.msgpack.encode(list(evaluations.values()))
         if cache_key not in self._accounts:
-            records = self._snapshot.outcomes.get_many(ids)
-            outcomes = tuple(records[key] for key in ids if key in records)
-            trusted = (outcome for outcome in outcomes if outcome.trust == "local")
-            actions = sorted({(outcome.domain, outcome.decision.action) for outcome in trusted})
+            outcomes_by_id = self._snapshot.outcomes.get_many(ids)
+            outcomes = tuple(outcomes_by_id[key] for key in ids if key in outcomes_by_id)
+            trusted_outcomes = (outcome for outcome in outcomes if outcome.trust == "local")
+            actions = sorted({(o.domain, o.decision.action) for o in trusted_outcomes})
             rules = tuple(rule for action in actions for rule in self.rules_of_action(*action))
             self._accounts[cache_key] = self._quotations.build_account(outcomes, evaluations, rules)
         return self._accounts[cache_key]
@@ -215,7 +215,7 @@ class Accounts:
         """Return the statements of an account for a kind of skill."""
         key = id(account), kind  # unique, because `_accounts` keeps the account alive
         if key not in self._findings:
-            self._findings[key] = findings_of(account, kind, self._run.policy)
+            self._findings[key] = findings_of(account, kind, self._context.policy)
         return self._findings[key]
 
     def rules_of_action(self, domain: str, action: str) -> _ActionRules:
@@ -226,13 +226,13 @@ class Accounts:
 
     def _load_rules(self, domain: str, action: str) -> _ActionRules:
         key = AccountKey("action", domain, action, "local")
-        ids = [outcome.id for outcome in self.readings.read_to_point(key)]
+        ids = [outcome.id for outcome in self.reading_points.read_to_last_point(key)]
         digest = sha256("\n".join(ids).encode()).hexdigest()
-        stored_digest, data = self._snapshot.subjects.rules(domain, action)
+        stored_digest, stored_rules = self._snapshot.subjects.rules(domain, action)
         if stored_digest == digest:
-            return msgspec.msgpack.decode(data, type=_ActionRules) if data else ()
+            return msgspec.msgpack.decode(stored_rules, type=_ActionRules) if stored_rules else ()
         outcomes = self._snapshot.outcomes.get_many(ids)
-        rules = action_rules(list(outcomes.values()), self._run.policy)
+        rules = action_rules(list(outcomes.values()), self._context.policy)
         if self._store:
             self._store.keep_rules(domain, action, (digest, msgspec.msgpack.encode(rules)))
         return rules
@@ -240,9 +240,9 @@ class Accounts:
     def accounts_of(self, outcome_ids: Iterable[str]) -> Iterator[DueAccount]:
         """Yield the accounts of the actions and subjects of these outcomes."""
         ids = sorted(outcome_ids)
-        for scope, kinds in _SCOPES:
+        for scope, kinds in _KINDS_BY_SCOPE:
             for key in self._snapshot.subjects.accounts(ids, scope):
-                if history := self.readings.read_account(key):
+                if history := self.reading_points.read_account(key):
                     yield DueAccount(self.build_account(history), kinds, frozenset())
 
     def find_skills(self, account: DueAccount) -> Iterator[tuple[Findings, ExistingSkill]]:
@@ -257,34 +257,34 @@ class Accounts:
         """Store the keys of an action's statements, to compare actions by them."""
         outcome = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
-        row = ActionKeys(outcome.decision.action, outcome.id, account_keys(account), *counts)
+        keys = ActionKeys(outcome.decision.action, outcome.id, account_keys(account), *counts)
         if self._store:
-            self._store.keep_action_keys(outcome.domain, row)
-        self._new_statement_keys.setdefault(outcome.domain, {})[row.action] = row
+            self._store.keep_action_keys(outcome.domain, keys)
+        self._new_statement_keys.setdefault(outcome.domain, {})[keys.action] = keys
 
-    def find_agreement(self, domain: str) -> tuple[list[str], set[str]]:
+    def find_shared_statements(self, domain: str) -> tuple[list[str], set[str]]:
         """Return one outcome of each action that agrees with others, and the shared keys."""
-        rows = self._statement_keys(domain)
-        counts = Counter(key for row in rows for key in row.keys)
+        action_keys = self._action_keys(domain)
+        counts = Counter(key for a in action_keys for key in a.keys)
         shared_keys = {key for key, count in counts.items() if count >= MIN_ACTIONS}
-        return [row.first for row in rows if not shared_keys.isdisjoint(row.keys)], shared_keys
+        return [a.first for a in action_keys if not shared_keys.isdisjoint(a.keys)], shared_keys
 
-    def _statement_keys(self, domain: str) -> list[ActionKeys]:
-        rows = {row.action: row for row in self._snapshot.subjects.action_keys(domain)}
-        return [*(rows | self._new_statement_keys.get(domain, {})).values()]
+    def _action_keys(self, domain: str) -> list[ActionKeys]:
+        keys_by_action = {row.action: row for row in self._snapshot.subjects.action_keys(domain)}
+        return [*(keys_by_action | self._new_statement_keys.get(domain, {})).values()]
 
     def evolved_account(self, domain: str) -> DueAccount | None:
         """Return the account of the statements that three or more actions share, or None."""
-        first_ids, shared_keys = self.find_agreement(domain)
+        first_ids, shared_keys = self.find_shared_statements(domain)
         history: list[IndexedOutcome] = []
         for key in self._snapshot.subjects.accounts(first_ids, "action"):
-            outcomes = self.readings.read_account(key)
+            outcomes = self.reading_points.read_account(key)
             tries = self.build_account(outcomes).tries
             ids = {t.id for t in tries if not shared_keys.isdisjoint(try_keys(t, either=True))}
             history += (outcome for outcome in outcomes if outcome.id in ids)
         if not history:
             return None
-        account = self.build_account(sorted(history)[-self._run.policy.evaluate.peers :])
+        account = self.build_account(sorted(history)[-self._context.policy.evaluate.peers :])
         return DueAccount(account, ("evolved",), frozenset())
 
     def find_ruled_actions(self, domain: str) -> list[str]:
@@ -292,15 +292,15 @@ class Accounts:
 
         A domain with too few outcomes for a strategy has no such actions.
         """
-        rows = self._statement_keys(domain)
-        if sum(row.tries for row in rows) < self._run.policy.generate.strategy_every:
+        action_keys = self._action_keys(domain)
+        if sum(keys.tries for keys in action_keys) < self._context.policy.generate.strategy_every:
             return []
-        return [row.first for row in rows if row.rules]
+        return [keys.first for keys in action_keys if keys.rules]
 
     def strategy_account(self, domain: str) -> DueAccount | None:
         """Return the account of the actions with a rule or lead, or None."""
         keys = self._snapshot.subjects.accounts(self.find_ruled_actions(domain), "action")
-        history = sorted(outcome for key in keys for outcome in self.readings.read_account(key))
+        history = sorted(o for key in keys for o in self.reading_points.read_account(key))
         if not history:
             return None
         return DueAccount(self.build_account(history), ("strategy",), frozenset())
@@ -317,13 +317,13 @@ class Accounts:
             *self._skills_of_subject(findings),
             *self._skills_of_single_outcomes(findings, sources),
         ]
-        skills = [(shelf, skill) for shelf, skill in candidates if not skill.replaces]
-        living_skills = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
-        shelf, skill = next(iter(living_skills or skills), ("", None))
+        shelved_skills = [(shelf, skill) for shelf, skill in candidates if not skill.replaces]
+        living_skills = [(shelf, skill) for shelf, skill in shelved_skills if shelf != "archive"]
+        shelf, skill = next(iter(living_skills or shelved_skills), ("", None))
         refs = refs_with_version(snapshot, skill.name) if skill else []
         linked_ids = (snapshot.links.sources_among(sources, ref) for ref in refs)
         if domain not in self._clocks:
-            self._clocks[domain] = clock(snapshot, domain, self._run.now, self._run.profile)
+            self._clocks[domain] = clock(snapshot, domain, self._context.now, self._context.profile)
         return ExistingSkill(
             skill=with_waiting_account(snapshot, skill) if skill else None,
             shelf=shelf,
@@ -331,7 +331,7 @@ class Accounts:
             linked=frozenset[str]().union(*linked_ids),
             archiver=self._find_archiver(skill) if skill and shelf == "archive" else None,
             rejection=None if skill else self._find_rejection(findings),
-            unreadable=None if skill else self._find_unreadable(findings.kind, sources),
+            unreadable=None if skill else self._find_unreadable_skill(findings.kind, sources),
             clock=self._clocks[domain],
         )
 
@@ -363,8 +363,8 @@ class Accounts:
 
     def is_managed(self, skill: Skill) -> bool:
         """Return True if skillvault may archive a skill: no person decided on it or edited it."""
-        waits = skill.status == "proposed" and skill.trust == "local"
-        is_open = waits or skill.status in ("testing", "proven")
+        is_waiting = skill.status == "proposed" and skill.trust == "local"
+        is_open = is_waiting or skill.status in ("testing", "proven")
         return is_open and not _MANAGING_STEPS.isdisjoint(self._last_steps(skill))
 
     def _find_archiver(self, skill: Skill) -> str | None:
@@ -375,24 +375,24 @@ class Accounts:
         archiver = next((step for step in steps if step in _MANAGING_STEPS), None)
         return f"the step {archiver}" if archiver else "a person"
 
-    def _find_unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
+    def _find_unreadable_skill(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
         links = [
             link for link in self._snapshot.links.by_source(sources) if link.type == "generated"
         ]
-        names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
-        paths = (self._snapshot.records.path_of(Ref("skill", name)) for name in sorted(names))
+        skill_names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
+        paths = (self._snapshot.records.path_of(Ref("skill", name)) for name in sorted(skill_names))
         return next((path for path in paths if path), None)
 
     def _find_rejection(self, findings: Findings) -> Rejection | None:
-        rejections = self._run.rejections()
+        rejections = self._context.rejections()
         if findings.kind == "strategy":
             names = islice(subject_names("strategy", skill_subject(findings), "local"), 2)
             matches = (rejections.of_target(Ref("skill", name)) for name in names)
             return next(filter(None, matches), None)
         scope: Scope = "subject" if findings.kind in ("warning", "pattern") else "action"
-        first = findings.account.outcomes[0]
-        for outcome in self._snapshot.subjects.history(first.id, scope):  # with retracted outcomes
+        first_id = findings.account.outcomes[0].id
+        for outcome in self._snapshot.subjects.history(first_id, scope):  # with retracted outcomes
             source = Ref("evaluation", outcome.id)
-            if match := rejections.of_source("generate", source, "skill", f"{findings.kind}-"):
-                return match
+            if rejection := rejections.of_source("generate", source, "skill", f"{findings.kind}-"):
+                return rejection
         return None

@@ -65,7 +65,7 @@ def step(run: Run) -> Iterator[Change]:
         if change is not None and (edits := _find_edits(run, change)):
             waiting_refs.add(answer.id)
             for path, reason in edits.items():
-                run.wait(path, reason)
+                run.defer(path, reason)
         elif change is not None:
             yield change
     yield from _decide_passages(run)
@@ -201,7 +201,7 @@ def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) 
         except NoAnswerError:
             return None  # the command `check` reports the error
         change = text.compose(draft)
-        change = gate_change(run.material, change) if change else None
+        change = gate_change(run.context, change) if change else None
         effects = change and (*change.rewrites, *change.edits, *change.files, *change.moves)
         if change and (effects or change.removes):
             return answer_rules.text_change(answer, change, is_new=is_new)

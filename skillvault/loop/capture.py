@@ -55,7 +55,7 @@ def step(run: Run) -> Iterator[Change]:
         )
 
 
-def waiting(run: Run) -> int:
+def count_work(run: Run) -> int:
     """Return 1 if a search for evidence is due, else 0."""
     return int(is_due(run))
 
@@ -141,7 +141,8 @@ def _find_appended(run: Run) -> AppendedText | None:
         if file is None or file.content == committed_text:
             return None
         if not file.content.startswith(committed_text):
-            run.wait(layout.LEARNINGS, "edited and not committed; commit or undo it, and run again")
+            reason = "edited and not committed; commit or undo it, and run again"
+            run.defer(layout.LEARNINGS, reason)
             return None
         is_stable = not 0 <= file.age < settle_seconds
         is_complete = file.content.rstrip().endswith(b"\n---")

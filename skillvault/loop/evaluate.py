@@ -17,7 +17,7 @@ from skillvault.learning.tries import tries
 from skillvault.loop import quota
 from skillvault.loop.judging.judge_replies import answer_record, check_reply, place_of
 from skillvault.loop.judging.judges import judge_for_case
-from skillvault.loop.run import Run, WaitingItem, flush_for_judge
+from skillvault.loop.run import Run, WaitingWork, flush_for_judge
 from skillvault.model.brief import Case, InsightText, Verdict, blind_case
 from skillvault.model.change import INTAKE_BATCH, Change
 from skillvault.model.claude_models import cacheable_length
@@ -50,7 +50,7 @@ def step(run: Run) -> Iterator[Change]:
     """Yield a change for each batch of outcomes of a domain, untrusted outcomes last."""
     batches, excess = split_by_quota(run)
     if excess:
-        run.wait(
+        run.defer(
             "evaluations", quota.wait_reason(run.snapshot, len(excess), run.now), tomorrow=True
         )
     for domain, batch in batches:
@@ -64,7 +64,7 @@ def step(run: Run) -> Iterator[Change]:
                 yield evaluate.evaluation_change(domain, evaluations, run.judge.info, answers)
 
 
-def waiting(run: Run) -> int:
+def count_work(run: Run) -> int:
     """Return the number of outcomes to evaluate today."""
     return sum(len(batch) for _, batch in split_by_quota(run)[0])
 
@@ -94,7 +94,7 @@ def find_unevaluated(run: Run) -> list[Outcome]:
     overruled_ids = run.snapshot.outcomes.overruled_ids(due_outcomes)
     candidates = [o for o in due_outcomes.values() if o.is_described and o.id not in overruled_ids]
     edits = local_edits(run, candidates)
-    run.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
+    run.report.waiting += [WaitingWork(path, reason) for path, reason in sorted(edits.items())]
     failed_items = abandoned_outcomes(run)
     outcomes: list[Outcome] = []
     for outcome in candidates:
@@ -152,13 +152,13 @@ def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[li
             next_step = (
                 "set aside, `skillvault run --retry` tries again" if is_abandoned else "tried again"
             )
-            run.wait(layout.path_of(outcome), f"{answer}; {next_step}")
+            run.defer(layout.path_of(outcome), f"{answer}; {next_step}")
         else:
             refusals.append(answer)
             if answer.tried:
                 run.store.ledger.count_failure(outcome.id, str(answer), service=True)
     if refusals:
-        run.wait_for_judge(f"outcomes/{domain}", f"{len(refusals)} not evaluated: {refusals[-1]}")
+        run.defer_for_judge(f"outcomes/{domain}", f"{len(refusals)} not evaluated: {refusals[-1]}")
     if judgments:
         yield sorted(judgments, key=lambda judgment: judgment.evaluation.id)
 

@@ -29,7 +29,7 @@ def step(run: Run) -> Iterator[Change]:
             yield expire.expiry_change(expiry)
 
 
-def waiting(run: Run) -> int:
+def count_work(run: Run) -> int:
     """Return the number of skills to archive or renew."""
     return len(list(_find_due(run)))
 

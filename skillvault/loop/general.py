@@ -288,7 +288,7 @@ def compose_general(run: Run, pattern: GeneralPattern, draft: Draft) -> Change |
     if skill is None:
         is_taken = run.snapshot.skills.is_name_taken
         return general.general_change(pattern, draft, is_taken=is_taken, policy=run.policy)
-    written_texts, shelf = run.versions(skill.name), shelf_of(run, skill)
+    written_texts, shelf = run.written_texts(skill.name), shelf_of(run, skill)
     return general.rewrite_change(
         pattern, draft, skill, written_texts, shelf=shelf, policy=run.policy
     )

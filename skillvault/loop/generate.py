@@ -12,7 +12,7 @@ from skillvault.learning.generate import STEP, ExistingSkill, SkillState
 from skillvault.loop.judging.judge_replies import write_draft
 from skillvault.loop.next_versions import waiting_version
 from skillvault.loop.rejected_skills import find_rejection
-from skillvault.loop.run import Run, perform_due
+from skillvault.loop.run import Run, perform_due_tasks
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.conditions import Separation
@@ -24,7 +24,7 @@ def step(run: Run) -> Iterator[Change]:
     """Yield a change for each new skill."""
     is_changed = False
     decide = partial(_select_due, run)
-    for change in perform_due(run, STEP, decide, partial(_write_findings, run)):
+    for change in perform_due_tasks(run, STEP, decide, partial(_write_findings, run)):
         is_changed = True
         yield change
     if is_changed:

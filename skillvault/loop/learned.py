@@ -346,7 +346,7 @@ def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Re
         is_unwanted = run.rejections.of_target(_SKILL) or layout.LEARNED in run.snapshot.files
         return (() if is_unwanted else (learned_skill(patterns, run.now),)), ()
     body = learned_body(patterns)
-    if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):
+    if skill.body == body or not is_untouched(run.written_texts(LEARNED).bodies, skill.body):
         return (), ()
     return (), (Rewrite(layout.LEARNED, body),)
 

@@ -13,10 +13,10 @@ from skillvault.vault.index.snapshot import Snapshot
 
 EVERY_CLONE = "all"
 _SILENCE = timedelta(days=1)
-_LEARNER_STEPS = frozenset(name for name, step in STEPS.items() if not step.everywhere)
+_LEARNER_STEPS = frozenset(name for name, step in STEPS.items() if not step.runs_everywhere)
 
 
-def learner_elsewhere(git: Git, policy: Policy) -> str | None:
+def find_other_learner(git: Git, policy: Policy) -> str | None:
     """Return the name of the clone that learns, or None if this clone may learn."""
     if policy.learner in (None, EVERY_CLONE) or policy.learner == git.settings().clone:
         return None
@@ -33,9 +33,9 @@ def describe_silence(
     latest_time = datetime.fromisoformat(max(dates)) if dates else None
     if latest_time is not None and now - latest_time < _SILENCE:
         return None
-    start = f"since {latest_time:%Y-%m-%d}" if latest_time else "at all"
-    outcomes = f"{count} outcome waits" if count == 1 else f"{count} outcomes wait"
+    silence = f"since {latest_time:%Y-%m-%d}" if latest_time else "at all"
+    backlog = f"{count} outcome waits" if count == 1 else f"{count} outcomes wait"
     return (
-        f"{outcomes}, and {learner}, which learns, has made no commit {start}; run "
+        f"{backlog}, and {learner}, which learns, has made no commit {silence}; run "
         "it there, or `skillvault sync --take-over` here"
     )

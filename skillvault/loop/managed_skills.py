@@ -57,7 +57,7 @@ def is_mergeable(run: Run, name: str) -> bool:
 def is_edited(run: Run, name: str) -> bool:
     """Return True if a person edited the text of a skill."""
     skill = run.snapshot.skills.find(name)
-    return bool(skill and sections.edited_sections(run.versions(name).bodies, skill.body))
+    return bool(skill and sections.edited_sections(run.written_texts(name).bodies, skill.body))
 
 
 def is_restored(run: Run, name: str) -> bool:
@@ -85,7 +85,7 @@ def sources_of_skill(run: Run, outcomes: Iterable[Outcome], name: str) -> set[st
     }
 
 
-def references(run: Run, shelf: str, skill: Skill) -> References:
+def read_references(run: Run, shelf: str, skill: Skill) -> References:
     """Return the names of a skill's files in references/, generated and edited files apart."""
     snapshot, git = run.snapshot, run.store.git
     files = snapshot.files.read(snapshot.files.below(f"{shelf}/{skill.name}/references"))

@@ -12,7 +12,7 @@ from skillvault.learning.distill.overlap import groups_of
 from skillvault.learning.distill.skill import excerpt_of
 from skillvault.learning.merge import STEP, SkillMerge, find_rejection, sessions_digest
 from skillvault.loop.distill import session_excerpts
-from skillvault.loop.managed_skills import is_mergeable, references
+from skillvault.loop.managed_skills import is_mergeable, read_references
 from skillvault.loop.next_versions import with_waiting_accounts
 from skillvault.loop.registry import SESSIONS
 from skillvault.loop.run import Run
@@ -90,5 +90,5 @@ def _compose(run: Run, merge: SkillMerge[SessionExcerpt], draft: Draft) -> Chang
     if (skill := merge.target) is None:
         is_taken = run.snapshot.skills.is_name_taken
         return merging.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
-    files, texts = references(run, "skills", skill), run.versions(skill.name)
+    files, texts = read_references(run, "skills", skill), run.written_texts(skill.name)
     return merging.growth_change(merge, skill, draft, texts, references=files, policy=run.policy)

@@ -2,7 +2,7 @@
 
 With `generate.gate: always`, skillvault does not edit the skills that agents get: the steps pass
 their changes to `gate_change`, which turns an edit into a proposal, and `skill approve` calls
-`approval`. `learning/next_version.py` writes the texts.
+`approval_change`. `learning/next_version.py` writes the texts.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,15 +34,15 @@ from skillvault.vault.index.subjects import Subjects
 
 def waiting_versions(snapshot: Snapshot, names: Iterable[str]) -> dict[str, Skill]:
     """Map each skill to the proposal that would replace it; leave out skills without one."""
-    skills = set(names)
+    skill_names = set(names)
     # A version keeps its name if a person renames the skill.
-    aliases = [alias for alias, name in snapshot.history.former_names().items() if name in skills]
-    candidates = {candidate for name in (*skills, *aliases) for candidate in next_names(name)}
+    aliases = [a for a, name in snapshot.history.former_names().items() if name in skill_names]
+    version_names = {v for name in (*skill_names, *aliases) for v in next_names(name)}
     return {
         version.replaces: with_folder_name(name, version)
-        for name, version in snapshot.skills.proposed.get_many(candidates).items()
+        for name, version in snapshot.skills.proposed.get_many(version_names).items()
         # Long names may share the name of a version, so check which skill it replaces.
-        if version.replaces in skills and version.origin in PROGRAM_ORIGINS
+        if version.replaces in skill_names and version.origin in PROGRAM_ORIGINS
     }
 
 
@@ -87,9 +87,9 @@ def approved_name(snapshot: Snapshot, name: str) -> str:
 
 def check_is_no_version(snapshot: Snapshot, name: str) -> None:
     """Raise UsageError if a skill is the next version of another skill."""
-    if (base := approved_name(snapshot, name)) != name:
+    if (approved := approved_name(snapshot, name)) != name:
         raise UsageError(
-            f"{name}: waits to replace {base}; `skillvault skill reject {name} --reason TEXT` "
+            f"{name}: waits to replace {approved}; `skillvault skill reject {name} --reason TEXT` "
             "keeps it out"
         )
 
@@ -104,7 +104,7 @@ def check_no_waiting_version(snapshot: Snapshot, name: str, verb: str) -> None:
         )
 
 
-def names_of_versions(snapshot: Snapshot) -> set[str]:
+def possible_version_names(snapshot: Snapshot) -> set[str]:
     """Return the names that next versions of the vault's skills may have."""
     shelves = (snapshot.skills.names(shelf) for shelf in layout.SHELVES)
     return {name for names in shelves for skill in names for name in next_names(skill)}
@@ -131,7 +131,7 @@ def program_commits(
 # ── changes of the program ───────────────────────────────────────────────────────────
 
 
-class RunMaterial(Struct, frozen=True, kw_only=True):
+class RunContext(Struct, frozen=True, kw_only=True):
     """The parts of a run that its gate and its accounts use.
 
     `subjects` stores computed accounts; it is None for a question. `rejected` collects rejections
@@ -144,82 +144,83 @@ class RunMaterial(Struct, frozen=True, kw_only=True):
     profile: Rules
     now: datetime
     subjects: Subjects | None
-    versions: Callable[[str], WrittenTexts]
+    written_texts: Callable[[str], WrittenTexts]
     commits_of: Callable[[Ref, Collection[str]], Sequence[Commit]]
     settle: Callable[[str, Iterable[str]], None]
     rejections: Callable[[], Rejections]
     rejected: list[Rejection]
 
 
-def gate_change(run: RunMaterial, change: Change) -> Change | None:
+def gate_change(context: RunContext, change: Change) -> Change | None:
     """Turn a change of an approved skill into a proposal of its next version.
 
     Return None if the waiting version has the text already, or if a person rejected the text; in
     the latter case withdraw a waiting version. Return other changes as they are.
     """
-    snapshot = run.snapshot
-    if run.policy.generate.gate != "always" or change.step not in WRITERS:
+    snapshot = context.snapshot
+    if context.policy.generate.gate != "always" or change.step not in WRITERS:
         return change
-    if name := next_version.rewritten_skill(change, "archive"):
-        return next_version.restore_as_proposal(change, name)
-    name = next_version.rewritten_skill(change, "skills")
-    skill = snapshot.skills.get_many([name]).get(name) if name else None
-    if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAM_ORIGINS:
+    if skill_name := next_version.rewritten_skill(change, "archive"):
+        return next_version.restore_as_proposal(change, skill_name)
+    skill_name = next_version.rewritten_skill(change, "skills")
+    skill = snapshot.skills.get_many([skill_name]).get(skill_name) if skill_name else None
+    if skill is None or skill_name in (None, LEARNED) or skill.origin not in PROGRAM_ORIGINS:
         return change
-    skill = with_folder_name(name or "", skill)
-    written_skill = WrittenSkill(skill, written=run.versions(skill.name))
+    skill = with_folder_name(skill_name or "", skill)
+    written_skill = WrittenSkill(skill, written=context.written_texts(skill.name))
     version = waiting_version(snapshot, skill.name)
-    if _is_rejected(run, change, skill):
-        paths = list(paths_of_version(snapshot, skill.name))
-        return next_version.withdrawal_change(change, version, paths) if version else None
+    if _is_rejected(context, change, skill):
+        version_paths = list(paths_of_version(snapshot, skill.name))
+        return next_version.withdrawal_change(change, version, version_paths) if version else None
     if version is not None:
-        return _rewrite_waiting(run, change, written_skill, version)
-    files = folder_files(run.git, snapshot, f"skills/{skill.name}")
-    names = (n for n in next_names(skill.name) if Ref("skill", n) not in snapshot.records)
-    return next_version.first_version(change, next(names), replace(written_skill, files=files))
+        return _rewrite_version(context, change, written_skill, version)
+    files = folder_files(context.git, snapshot, f"skills/{skill.name}")
+    free_names = (n for n in next_names(skill.name) if Ref("skill", n) not in snapshot.records)
+    return next_version.first_version(change, next(free_names), replace(written_skill, files=files))
 
 
-def _rewrite_waiting(
-    run: RunMaterial, change: Change, approved: WrittenSkill, waiting: Skill
+def _rewrite_version(
+    context: RunContext, change: Change, approved_skill: WrittenSkill, version: Skill
 ) -> Change | None:
     """Return the change that rewrites a waiting version, or None if it would change nothing."""
-    links = run.snapshot.links.by_target([Ref("skill", waiting.name)])
+    links = context.snapshot.links.by_target([Ref("skill", version.name)])
     rewrite = next_version.later_version(
         change,
-        approved,
-        WrittenSkill(waiting, written=run.versions(waiting.name)),
+        approved_skill,
+        WrittenSkill(version, written=context.written_texts(version.name)),
         linked={ref_of(link) for link in links},
-        policy=run.policy,
+        policy=context.policy,
     )
-    files = _changed_files(run, waiting.name, rewrite.files)
+    files = _changed_files(context, version.name, rewrite.files)
     has_effect = files or rewrite.edits or rewrite.rewrites or rewrite.writes or rewrite.moves
     return replace(rewrite, files=files) if has_effect else None
 
 
 def _changed_files(
-    run: RunMaterial, name: str, files: Sequence[tuple[str, bytes]]
+    context: RunContext, name: str, files: Sequence[tuple[str, bytes]]
 ) -> tuple[tuple[str, bytes], ...]:
     """Return the files of a version that differ and that no person edited."""
-    current = run.snapshot.files.read([path for path, _ in files])
-    commits = run.commits_of(Ref("skill", name), WRITERS)[-1:]
-    specs = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
-    contents = run.git.objects.read_files(list(specs.values()))
-    unedited_paths = {path for path, spec in specs.items() if contents.get(spec) == current[path]}
+    current_files = context.snapshot.files.read([path for path, _ in files])
+    commits = context.commits_of(Ref("skill", name), WRITERS)[-1:]
+    addresses = {path: f"{commit.sha}:{path}" for path in current_files for commit in commits}
+    committed_files = context.git.objects.read_files(list(addresses.values()))
+    unedited_paths = {p for p, a in addresses.items() if committed_files.get(a) == current_files[p]}
     return tuple(
         (path, data)
         for path, data in files
-        if current.get(path) != data and (path not in current or path in unedited_paths)
+        if current_files.get(path) != data and (path not in current_files or path in unedited_paths)
     )
 
 
-def _is_rejected(run: RunMaterial, change: Change, skill: Skill) -> bool:
+def _is_rejected(context: RunContext, change: Change, skill: Skill) -> bool:
     """Return True if a person rejected a version with this text, and report the rejection."""
     body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-    for proposal in run.rejections().proposals:
-        is_version = proposal.replaces == skill.name
-        if is_version and next_version.repeats_rejected(body, proposal.body, skill.body):
+    for proposal in context.rejections().proposals:
+        is_same_skill = proposal.replaces == skill.name
+        if is_same_skill and next_version.repeats_rejected(body, proposal.body, skill.body):
             target = f"skill:{proposal.skill}"
-            run.rejected.append(Rejection(target, proposal.commit, proposal.reason, proposal.skill))
+            rejection = Rejection(target, proposal.commit, proposal.reason, proposal.skill)
+            context.rejected.append(rejection)
             return True
     return False
 
@@ -269,70 +270,70 @@ def _proposal_paths(snapshot: Snapshot, name: str) -> list[str]:
 # ── decisions of a person ────────────────────────────────────────────────────────────
 
 
-def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Change:
+def approval_change(store: Store, version: Skill, content: bytes | None = None) -> Change:
     """Return the change that replaces an approved skill with its next version.
 
     `content` is SKILL.md of the version if a person edited it and did not commit the edit. Raise
     UsageError if there is no approved skill.
     """
-    snapshot, name = store.snapshot(), waiting.replaces or ""
+    snapshot, name = store.snapshot(), version.replaces or ""
     approved_skill = snapshot.skills.get_many([name]).get(name)
     if approved_skill is None:
         raise UsageError(
-            f"{waiting.name}: replaces {name}, which is not in skills/; `skillvault skill restore "
+            f"{version.name}: replaces {name}, which is not in skills/; `skillvault skill restore "
             f"{name}` brings it back, or remove `replaces` from its metadata"
         )
-    links = snapshot.links.by_target([Ref("skill", waiting.name)])
-    if waiting.origin in PROGRAM_ORIGINS:
+    links = snapshot.links.by_target([Ref("skill", version.name)])
+    if version.origin in PROGRAM_ORIGINS:
         approved_skill = with_folder_name(name, approved_skill)
         return next_version.approve_learned(
-            waiting,
+            version,
             approved_skill,
-            as_approved(store.git, snapshot, waiting, approved_skill),
-            files=_unedited_files(store.git, snapshot, waiting, name),
-            paths=snapshot.files.below(f"proposed/{waiting.name}"),
+            skill_after_approval(store.git, snapshot, version, approved_skill),
+            files=_unedited_files(store.git, snapshot, version, name),
+            paths=snapshot.files.below(f"proposed/{version.name}"),
             links=links,
         )
-    files = folder_files(store.git, snapshot, f"proposed/{waiting.name}")
+    files = folder_files(store.git, snapshot, f"proposed/{version.name}")
     files = {**files, FILE: content or files[FILE]}
     paths = snapshot.files.below(f"skills/{name}")
     inner_paths = [path.removeprefix(f"skills/{name}/") for path in paths]
-    return next_version.approve_installed(waiting, files, inner_paths, links)
+    return next_version.approve_installed(version, files, inner_paths, links)
 
 
-def as_approved(git: Git, snapshot: Snapshot, waiting: Skill, approved: Skill) -> Skill:
+def skill_after_approval(git: Git, snapshot: Snapshot, version: Skill, skill: Skill) -> Skill:
     """Return an approved skill as it will be after its next version replaces it."""
     return next_version.approved_skill(
-        waiting, approved, _approved_base(git, snapshot, waiting, approved)
+        version, skill, _skill_before_version(git, snapshot, version, skill)
     )
 
 
-def _unedited_files(git: Git, snapshot: Snapshot, waiting: Skill, name: str) -> dict[str, bytes]:
+def _unedited_files(git: Git, snapshot: Snapshot, version: Skill, name: str) -> dict[str, bytes]:
     """Return the files of a version beside SKILL.md that no person edited in the skill."""
-    base = _first_text_commit(git, snapshot, waiting.name)
-    files = folder_files(git, snapshot, f"proposed/{waiting.name}")
+    parent = _commit_before_version(git, snapshot, version.name)
+    files = folder_files(git, snapshot, f"proposed/{version.name}")
     paths = {path: f"skills/{name}/{path}" for path in files if path != FILE}
-    contents = snapshot.files.read(list(paths.values()))
-    bases = git.objects.read_files([f"{base}:{file}" for file in paths.values()]) if base else {}
+    served_files = snapshot.files.read(list(paths.values()))
+    parent_files = git.objects.read_files(f"{parent}:{p}" for p in paths.values() if parent)
     return {
         path: files[path]
-        for path, file in paths.items()
-        if contents.get(file) == bases.get(f"{base}:{file}")
+        for path, served_path in paths.items()
+        if served_files.get(served_path) == parent_files.get(f"{parent}:{served_path}")
     }
 
 
-def _approved_base(git: Git, snapshot: Snapshot, waiting: Skill, approved: Skill) -> Skill:
-    """Return the approved skill from which a version was first written, or else `approved`."""
-    base = _first_text_commit(git, snapshot, waiting.name)
-    path = layout.skill_path(approved.name)
-    specs = [(base, path)] if base else []
-    for _, content in skill_files(git, specs, snapshot.history.former_names()).values():
-        skill = parse_record(path, content)
-        return with_folder_name(approved.name, skill) if isinstance(skill, Skill) else approved
-    return approved
+def _skill_before_version(git: Git, snapshot: Snapshot, version: Skill, skill: Skill) -> Skill:
+    """Return the approved skill from which a version was first written, or else `skill`."""
+    parent = _commit_before_version(git, snapshot, version.name)
+    path = layout.skill_path(skill.name)
+    addresses = [(parent, path)] if parent else []
+    for _, content in skill_files(git, addresses, snapshot.history.former_names()).values():
+        record = parse_record(path, content)
+        return with_folder_name(skill.name, record) if isinstance(record, Skill) else skill
+    return skill
 
 
-def _first_text_commit(git: Git, snapshot: Snapshot, name: str) -> str | None:
+def _commit_before_version(git: Git, snapshot: Snapshot, name: str) -> str | None:
     """Return the commit before the first text of a waiting version, or None if git has none.
 
     A commit that restored a version is skipped, because the approved text may differ by then. If an

@@ -254,7 +254,7 @@ def compose_pattern(run: Run, pattern: Pattern, draft: Draft) -> Change | None:
     skill = run.snapshot.skills.find(pattern.skill)
     if skill is None:
         return None
-    shelf, versions = shelf_of(run, skill), run.versions(pattern.skill)
+    shelf, versions = shelf_of(run, skill), run.written_texts(pattern.skill)
     skill = with_waiting_account(run.snapshot, skill)
     return pattern_rules.growth_change(
         pattern, draft, skill, versions, shelf=shelf, now=run.now, policy=run.policy

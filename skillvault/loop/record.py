@@ -68,9 +68,9 @@ def choose_intake(
 def report_left_files(run: Run, intake: Intake) -> None:
     """Report why a run leaves files in the inbox."""
     for reason, names in intake.left_names.items():
-        run.leave(names, reason)
+        run.leave_in_inbox(names, reason)
     if intake.wait_reason:
-        run.wait(layout.UNTRUSTED, intake.wait_reason, tomorrow=True)
+        run.defer(layout.UNTRUSTED, intake.wait_reason, tomorrow=True)
 
 
 class _InboxFile(NamedTuple):
@@ -92,7 +92,7 @@ def step(run: Run) -> Iterator[Change]:
         if rejection:
             run.report.rejected.append(rejection)
         if rejection or is_recorded:
-            run.drop_known(name)
+            run.drop_recorded_file(name)
         else:
             records.setdefault(ref, record)
             names.setdefault(ref, []).append(name)
@@ -106,7 +106,7 @@ def step(run: Run) -> Iterator[Change]:
             yield record_rules.record_change(domain, [writable[ref] for ref in batch], file_names)
 
 
-def waiting(run: Run) -> int:
+def count_work(run: Run) -> int:
     """Return the number of inbox files that may be taken today."""
     return len(run.inbox.names()) - count_over_quota(run)
 
@@ -156,7 +156,7 @@ def _read_files(run: Run) -> Iterator[tuple[str, _ArrivedRecord]]:
                 file = _with_domain(file, only_domain)
             record = _record_of(file, run, domains)
         except BadInputError as error:
-            run.refuse(name, error)
+            run.quarantine_file(name, error)
         else:
             domains.note_record(record)
             yield name, record
@@ -165,9 +165,9 @@ def _read_files(run: Run) -> Iterator[tuple[str, _ArrivedRecord]]:
             if domain := domains.domain_of(file) or only_domain:
                 yield file.name, _record_of(_with_domain(file, domain), run, domains)
             else:
-                run.leave([file.name], _UNKNOWN_DECISION)
+                run.leave_in_inbox([file.name], _UNKNOWN_DECISION)
         except BadInputError as error:
-            run.refuse(file.name, error)
+            run.quarantine_file(file.name, error)
 
 
 def _admit_sessions(
@@ -178,7 +178,7 @@ def _admit_sessions(
         try:
             record_rules.check_session(session, sessions.get(session.id))
         except BadInputError as error:
-            run.refuse(name, error)
+            run.quarantine_file(name, error)
         else:
             sessions.setdefault(session.id, session)
             yield name, session
@@ -200,7 +200,7 @@ def _admit_outcomes(
             if ref_of(outcome) not in recorded_refs:
                 receipts.check_claim(outcome)
         except BadInputError as error:
-            run.refuse(name, error)
+            run.quarantine_file(name, error)
             continue
         if outcome.event_id:
             events.setdefault(record_rules.event_of(outcome), outcome)

@@ -20,8 +20,8 @@ from skillvault.learning.refresh import (
     rewrite_change,
     withdrawal_change,
 )
-from skillvault.loop.managed_skills import is_edited, is_restored, references, sources_of_skill
-from skillvault.loop.run import Run, perform_due
+from skillvault.loop.managed_skills import is_edited, is_restored, read_references, sources_of_skill
+from skillvault.loop.run import Run, perform_due_tasks
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.records import Skill
@@ -29,7 +29,7 @@ from skillvault.model.records import Skill
 
 def step(run: Run) -> Iterator[Change]:
     """Yield a change for each skill to rewrite, restore, withdraw or archive."""
-    yield from perform_due(run, STEP, partial(_plan_refresh, run), partial(_refresh, run))
+    yield from perform_due_tasks(run, STEP, partial(_plan_refresh, run), partial(_refresh, run))
     yield from _archive_orphans(run)
 
 
@@ -57,7 +57,7 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
     if skill.kind in DOMAIN_KINDS and skill.subject == subject_key((domain, "", None)):
         if skill.kind == "strategy":
             return bool(run.accounts.find_ruled_actions(domain))
-        return bool(run.accounts.find_agreement(domain)[0])
+        return bool(run.accounts.find_shared_statements(domain)[0])
     subjects = run.snapshot.subjects.evaluated_subjects(domain, skill.trust)
     keys = {subject_key(subject) for subject in subjects}
     keys |= {subject_key((domain, action, None)) for domain, action, _ in subjects}
@@ -77,9 +77,9 @@ def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
     assert skill is not None
     if task.what == "leave":
         if not is_edited(run, skill.name) and not is_restored(run, skill.name):
-            yield from run.admit(withdrawal_change(task))
+            yield from run.admit_change(withdrawal_change(task))
         return
-    ends = run.versions(skill.name).ends
+    ends = run.written_texts(skill.name).ends
     if task.what == "restore" and is_cut_short(skill, ends, run.policy):
         return  # a person decided when it ends
     yield from run.write_skill(skill.name, task.findings, partial(rewrite_skill, run, task))
@@ -92,7 +92,7 @@ def rewrite_skill(run: Run, task: SkillRefresh, draft: Draft) -> Change | None:
     return rewrite_change(
         task,
         draft,
-        run.versions(skill.name),
-        references=references(run, task.existing.shelf, skill),
+        run.written_texts(skill.name),
+        references=read_references(run, task.existing.shelf, skill),
         policy=run.policy,
     )

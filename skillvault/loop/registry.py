@@ -229,21 +229,20 @@ _TASK_QUEUE = Queue(
 class Step(Struct, frozen=True):
     """A step of the loop; both functions take a `Run`.
 
-    `run` yields the changes that are due. `waiting` counts due work that no queue lists, such as
-    new files in the inbox. `depends_on` has the queues that make the step due. `writes_skills` is
-    true if it writes texts of skills, `moves` if it moves skills into archive/ or back, and
-    `everywhere` if each clone of a team runs it, not only the learner. `wakes` names earlier steps
-    that run again after it.
+    `run` yields the changes that are due. `queues` make the step due. `count_work` counts due work
+    that no queue lists, such as new files in the inbox. `moves_skills` is true if the step moves
+    skills into archive/ or back, `runs_everywhere` if each clone of a team runs it, not only the
+    learner. `woken_steps` are earlier steps that run again after it.
     """
 
     name: str
     run: Callable[..., Iterator[Change]]
-    waiting: Callable[..., int] | None = None
+    count_work: Callable[..., int] | None = None
     writes_skills: bool = False
-    moves: bool = False
-    depends_on: tuple[Queue, ...] = ()
-    everywhere: bool = False
-    wakes: tuple[str, ...] = ()
+    moves_skills: bool = False
+    queues: tuple[Queue, ...] = ()
+    runs_everywhere: bool = False
+    woken_steps: tuple[str, ...] = ()
 
 
 def lazy(target: str) -> Callable[..., Any]:
@@ -265,21 +264,19 @@ _LOOP = (
     Step(
         "follow",
         lazy("loop.follow:step"),
-        depends_on=(
-            Queue(name=curate.FOLLOW, every="skill", when=(Trigger("skill", "committed"),)),
-        ),
+        queues=(Queue(name=curate.FOLLOW, every="skill", when=(Trigger("skill", "committed"),)),),
     ),
-    Step("record", lazy("loop.record:step"), lazy("loop.record:waiting"), everywhere=True),
+    Step("record", lazy("loop.record:step"), lazy("loop.record:count_work"), runs_everywhere=True),
     Step(
         "propose",
         lazy("loop.propose:step"),
-        depends_on=(Queue(name="propose", every="outcome", when=(Trigger("outcome"),)),),
+        queues=(Queue(name="propose", every="outcome", when=(Trigger("outcome"),)),),
     ),
     Step(
         "evaluate",
         lazy("loop.evaluate:step"),
-        lazy("loop.evaluate:waiting"),
-        depends_on=(
+        lazy("loop.evaluate:count_work"),
+        queues=(
             Queue(
                 name="evaluate",
                 every="outcome",
@@ -292,43 +289,43 @@ _LOOP = (
         "answer",
         lazy("loop.answer:step"),
         writes_skills=True,
-        depends_on=(Queue(name="answer", every="answer", when=(Trigger("answer"),)),),
-        everywhere=True,  # each clone stores its answers; only the learner uses them
+        queues=(Queue(name="answer", every="answer", when=(Trigger("answer"),)),),
+        runs_everywhere=True,  # each clone stores its answers; only the learner uses them
     ),
-    Step("promote", lazy("loop.promote:step"), writes_skills=True, depends_on=_PROMOTE_QUEUES),
+    Step("promote", lazy("loop.promote:step"), writes_skills=True, queues=_PROMOTE_QUEUES),
     Step(
         "generate",
         lazy("loop.generate:step"),
         writes_skills=True,
-        depends_on=(
+        queues=(
             Queue(name="generate", every="outcome", when=(*_SKILL_CHANGES, _SKILL_READMITTED)),
         ),
     ),
-    Step("distill", lazy("loop.distill:step"), writes_skills=True, depends_on=(_DISTILL_QUEUE,)),
+    Step("distill", lazy("loop.distill:step"), writes_skills=True, queues=(_DISTILL_QUEUE,)),
     Step(
         "refresh",
         lazy("loop.refresh:step"),
         writes_skills=True,
-        moves=True,
-        depends_on=(Queue(name="refresh", every="outcome", when=_SKILL_CHANGES),),
+        moves_skills=True,
+        queues=(Queue(name="refresh", every="outcome", when=_SKILL_CHANGES),),
     ),
     Step(
         "merge",
         lazy("loop.merge:step"),
         writes_skills=True,
-        moves=True,
-        depends_on=_MERGE_QUEUES,
-        wakes=("generate", "refresh"),  # the outcomes of a merged skill may need another skill
+        moves_skills=True,
+        queues=_MERGE_QUEUES,
+        woken_steps=("generate", "refresh"),  # outcomes of a merged skill may need another
     ),
-    Step("assess", lazy("loop.assess:step"), moves=True, depends_on=_ASSESS_QUEUES),
+    Step("assess", lazy("loop.assess:step"), moves_skills=True, queues=_ASSESS_QUEUES),
     Step(
         "capture",
         lazy("loop.capture:step"),
-        lazy("loop.capture:waiting"),
+        lazy("loop.capture:count_work"),
         writes_skills=True,  # the skill with the patterns
-        everywhere=True,  # each clone has other code bases
+        runs_everywhere=True,  # each clone has other code bases
     ),
-    Step("expire", lazy("loop.expire:step"), lazy("loop.expire:waiting"), moves=True),
+    Step("expire", lazy("loop.expire:step"), lazy("loop.expire:count_work"), moves_skills=True),
 )
 # Decisions that remove records, after which the steps compute again what rested on these records.
 RECOMPUTING = ("retract", "undo")
@@ -336,9 +333,9 @@ STEPS: Mapping[str, Step] = {step.name: step for step in _LOOP}
 
 WRITERS = frozenset(name for name, step in STEPS.items() if step.writes_skills)
 # The steps and decisions that move a skill into archive/ or back.
-MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.MOVING_STEPS
+MOVERS = frozenset(name for name, step in STEPS.items() if step.moves_skills) | curate.MOVING_STEPS
 
 # The queues of the index, and the steps whose commits no person makes.
 AGENDA = Agenda(
-    (*(queue for step in _LOOP for queue in step.depends_on), COUNTED, _TASK_QUEUE), tuple(STEPS)
+    (*(queue for step in _LOOP for queue in step.queues), COUNTED, _TASK_QUEUE), tuple(STEPS)
 )

@@ -32,11 +32,11 @@ from skillvault.learning.sections import (
 )
 from skillvault.loop import accounts
 from skillvault.loop.judging.judge_replies import with_draft, write_draft
-from skillvault.loop.learner import EVERY_CLONE, learner_elsewhere
+from skillvault.loop.learner import EVERY_CLONE, find_other_learner
 from skillvault.loop.next_versions import (
-    RunMaterial,
+    RunContext,
     gate_change,
-    names_of_versions,
+    possible_version_names,
     program_commits,
     with_versions_removed,
 )
@@ -91,7 +91,7 @@ _Task = TypeVar("_Task")
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
-class WaitingItem(Struct, frozen=True, omit_defaults=True):
+class WaitingWork(Struct, frozen=True, omit_defaults=True):
     """Work that this run leaves, and the reason; `tomorrow` if it cannot be done today."""
 
     path: str
@@ -111,13 +111,13 @@ class ChangeResult(Struct, frozen=True):
 
     change: Change
     commit: str | None
-    sharing: Sequence[Change] = ()
+    commit_changes: Sequence[Change] = ()
 
     @property
     def subject(self) -> str | None:
         """The subject of the commit for its first change, None for the others."""
-        is_first = not self.sharing or self.sharing[0] is self.change
-        return headline_of(self.sharing or [self.change]) if is_first else None
+        is_first = not self.commit_changes or self.commit_changes[0] is self.change
+        return headline_of(self.commit_changes or [self.change]) if is_first else None
 
 
 def results_of(changes: Sequence[Change], commits: Sequence[str]) -> list[ChangeResult]:
@@ -139,7 +139,7 @@ class Report(Struct):
     """
 
     done: list[ChangeResult] = field(default_factory=list)
-    waiting: list[WaitingItem] = field(default_factory=list)
+    waiting: list[WaitingWork] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
     quarantined: list[RefusedFile] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
@@ -233,31 +233,29 @@ class Run:
         self.snapshot: Snapshot = store.snapshot() if self.options.is_question else store.staging
         self.track: Tracker = self.options.track or (lambda items, _label: items)
         self._shelf = shelf
-        self._base = store.staging.commit
-        self._pending: list[StagedChange] = []
-        self._pending_since = 0.0
-        self._last_duration = 0.0  # seconds that publishing took
+        self._base_commit = store.staging.commit
+        self._queue: list[StagedChange] = []
+        self._queued_since = 0.0
+        self._publish_seconds = 0.0  # seconds that publishing took
         self.policy: Policy = self.snapshot.policy
         self.profile = rules_of(self.policy)
         self.report = Report()
-        self.material = RunMaterial(
+        self.context = RunContext(
             snapshot=self.snapshot,
             git=store.git,
             policy=self.policy,
             profile=self.profile,
             now=now,
             subjects=None if self.options.is_question else store.staging.subjects,
-            versions=self.versions,
+            written_texts=self.written_texts,
             commits_of=self.commits_of,
             settle=self.settle,
             rejections=lambda: self.rejections,
             rejected=self.report.rejected,
         )
-        # Turns a change of an approved skill into a proposal, or None if it adds nothing.
-        self.gate = partial(gate_change, self.material)
-        self._own_commits: set[str] = set()
+        self._run_commits: set[str] = set()
         # Name -> (old, new) skills that this run wrote; git may not have them yet.
-        self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
+        self._written_skills: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
     @cached_property
     def shelf(self) -> "Shelf":
@@ -267,7 +265,7 @@ class Run:
     @cached_property
     def accounts(self) -> "Accounts":
         """The outcomes of each action and subject, read once for all steps."""
-        return accounts.Accounts(self.material)
+        return accounts.Accounts(self.context)
 
     @cached_property
     def rejections(self) -> Rejections:
@@ -277,14 +275,14 @@ class Run:
         withdrawn_refs = {str(ref) for step in steps for ref in history.withdrawals(step)}
         withdrawn_refs |= self.options.withdrawn
         changes = [result.change for result in self.report.done]
-        changes += [item.change for item in self._pending]
+        changes += [staged.change for staged in self._queue]
         withdrawn_refs |= {str(ref) for c in changes if c.step in steps for ref in c.sources}
         return Rejections(
             history.commits_of_removed(),
             self.snapshot.records,
             withdrawn_refs,
             find_rejected_skills(self.store.git, self.snapshot),
-            versions=partial(names_of_versions, self.snapshot),
+            versions=partial(possible_version_names, self.snapshot),
         )
 
     def products_of(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
@@ -294,34 +292,34 @@ class Run:
         link.
         """
         products: dict[str, str] = {}
-        for source, target in self.snapshot.history.targets_of(step, kind, sources):
-            if not (is_strategy(target) or is_general(target)):
-                products.setdefault(source, target)
+        for source_id, product_id in self.snapshot.history.targets_of(step, kind, sources):
+            if not (is_strategy(product_id) or is_general(product_id)):
+                products.setdefault(source_id, product_id)
         return products
 
     def commits_of(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
         """Return the commits of these steps on a record before this run, oldest first."""
         commits = reversed(self.snapshot.history.commits_changing(ref))
-        return [c for c in commits if c.step in steps and c.sha not in self._own_commits]
+        return [c for c in commits if c.step in steps and c.sha not in self._run_commits]
 
-    def versions(self, name: str) -> WrittenTexts:
+    def written_texts(self, name: str) -> WrittenTexts:
         """Return all texts that skillvault wrote into a skill, to tell them from a person's."""
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE, REVERT})
         shas = [
             commit.sha for commit in program_commits(self.store.git, self.snapshot, name, commits)
         ]
-        contents = skill_texts(
+        texts = skill_texts(
             self.store.git,
             [(commit, name) for sha in shas for commit in (f"{sha}^", sha)],
             self.snapshot.history.former_names(),
         )
-        pairs = [(contents.get((f"{sha}^", name)), contents.get((sha, name))) for sha in shas]
-        texts = [(base[1:] if base else None, text[1:]) for base, text in pairs if text]
-        for old_skill, new_skill in self._written.get(name, []):
-            old_parts = _personal_parts(old_skill) if old_skill else None
-            texts.append((old_parts, _personal_parts(new_skill)))
-        descriptions, bodies, ends, labels = (
-            [Version(base[index] if base else None, text[index]) for base, text in texts]
+        pairs = [(texts.get((f"{sha}^", name)), texts.get((sha, name))) for sha in shas]
+        versions = [(old[1:] if old else None, new[1:]) for old, new in pairs if new]
+        for old_skill, new_skill in self._written_skills.get(name, []):
+            old_texts = _editable_texts(old_skill) if old_skill else None
+            versions.append((old_texts, _editable_texts(new_skill)))
+        descriptions, bodies, expiries, labels = (
+            [Version(old[index] if old else None, new[index]) for old, new in versions]
             for index in range(4)
         )
         skill = self.snapshot.skills.find(name)
@@ -330,14 +328,14 @@ class Run:
             bodies, skill.body if skill else ""
         )
         if skill and skill.written and not is_reverted:
-            return parse_written(skill, skill.written, ends, labels)
-        return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
+            return parse_written(skill, skill.written, expiries, labels)
+        return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=expiries, labels=labels)
 
-    def leave(self, names: Iterable[str], reason: str) -> None:
+    def leave_in_inbox(self, file_names: Iterable[str], reason: str) -> None:
         """Report that inbox files wait."""
-        self.report.waiting += [WaitingItem(f"inbox/{name}", reason) for name in sorted(names)]
+        self.report.waiting += [WaitingWork(f"inbox/{name}", reason) for name in sorted(file_names)]
 
-    def refuse(self, name: str, error: BadInputError) -> None:
+    def quarantine_file(self, name: str, error: BadInputError) -> None:
         """Quarantine a file that cannot be read; in a dry run only report it."""
         if self.options.dry:
             refusal = RefusedFile(name, error.code, error.message, error.line)
@@ -345,16 +343,16 @@ class Run:
             refusal = self.inbox.refuse(name, error, self.now)
         self.report.quarantined.append(refusal)
 
-    def drop_known(self, name: str) -> None:
+    def drop_recorded_file(self, name: str) -> None:
         """Remove an inbox file whose content is recorded already."""
         if not self.options.dry and self.snapshot.commit:
             self.inbox.mark_done([name], self.store.taken, self.snapshot.commit)
 
-    def renew(self) -> None:
+    def reload_vault(self) -> None:
         """Read the vault again, because another run may have changed it."""
         self.flush()
         self.store.follow()
-        self._base = self.store.staging.commit
+        self._base_commit = self.store.staging.commit
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
         """Take keys out of the queue of a step until their records change again."""
@@ -366,55 +364,55 @@ class Run:
 
         A change waits if a person edits one of its files, or if it needs another waiting change.
         """
-        if _begins_commit([item.change for item in self._pending], change) and self._has_waited():
+        if self._must_publish() and _begins_commit([s.change for s in self._queue], change):
             self.flush()
-        if not _is_complete(self.snapshot, change):
+        if not _are_needs_met(self.snapshot, change):
             return
-        names: list[str] = []
+        skill_names: list[str] = []
         if change.step in WRITERS:
             change = apply_gate(change, self.policy)
-            names = [ref.id for ref in change.targets if ref.kind == "skill"]
+            skill_names = [ref.id for ref in change.targets if ref.kind == "skill"]
         if change.moves or change.step in WRITERS:
             change = with_versions_removed(self.snapshot, change)
-        old_skills = {name: self.snapshot.skills.find(name) for name in names}
+        old_skills = {name: self.snapshot.skills.find(name) for name in skill_names}
         try:
-            item = self.store.stage(change)
+            staged_change = self.store.stage(change)
             if self.options.dry:
-                self.store.check_free(item)
+                self.store.check_free(staged_change)
         except UncommittedEditError as error:
-            self.report.waiting.append(_waiting_edit(error))
+            self.report.waiting.append(_waiting_work_of(error))
             return
         for name, old_skill in old_skills.items():
             if new_skill := self.snapshot.skills.find(name):
-                self._written.setdefault(name, []).append((old_skill, new_skill))
-        self._enqueue(item)
+                self._written_skills.setdefault(name, []).append((old_skill, new_skill))
+        self._enqueue(staged_change)
 
-    def _enqueue(self, item: "StagedChange") -> None:
-        if not self._pending:
-            self._pending_since = time.monotonic()
-        self._pending.append(item)
-        if self.options.dry or (not item.change.commit_with and self._has_waited()):
+    def _enqueue(self, staged_change: "StagedChange") -> None:
+        if not self._queue:
+            self._queued_since = time.monotonic()
+        self._queue.append(staged_change)
+        if self.options.dry or (not staged_change.change.commit_with and self._must_publish()):
             self.flush()
 
-    def _has_waited(self) -> bool:
+    def _must_publish(self) -> bool:
         """Return True if many changes are pending, or if the first has waited long enough."""
-        patience = min(max(_MIN_PATIENCE, _PATIENCE_FACTOR * self._last_duration), _MAX_PATIENCE)
-        waited_seconds = time.monotonic() - self._pending_since
-        return waited_seconds >= patience or len(self._pending) >= _MAX_PENDING
+        patience = min(max(_MIN_PATIENCE, _PATIENCE_FACTOR * self._publish_seconds), _MAX_PATIENCE)
+        waited_seconds = time.monotonic() - self._queued_since
+        return waited_seconds >= patience or len(self._queue) >= _MAX_PENDING
 
-    def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
+    def defer(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
         """Report work that could not be done now."""
-        self.report.waiting.append(WaitingItem(path, reason, tomorrow))
+        self.report.waiting.append(WaitingWork(path, reason, tomorrow))
 
-    def wait_for_judge(self, path: str, reason: str) -> None:
+    def defer_for_judge(self, path: str, reason: str) -> None:
         """Report work that waits for the judge."""
         self.report.unavailable = reason
-        self.wait(path, reason)
+        self.defer(path, reason)
 
     def write_skill(
-        self, name: str, brief: Brief, compose: Callable[[Draft], Change | None]
+        self, name: str, brief: Brief, make_change: Callable[[Draft], Change | None]
     ) -> Iterator[Change]:
-        """Ask the judge for a text and yield the change that `compose` makes of it.
+        """Ask the judge for a text and yield the change that `make_change` makes of it.
 
         If the judge cannot be asked, report that the skill waits. Yield nothing if the judge writes
         no text, or if a person rejected such a skill.
@@ -423,15 +421,15 @@ class Run:
         try:
             draft = write_draft(self.judge, brief)
         except UnavailableError as error:
-            self.wait_for_judge(f"skills/{name}", f"not written: {error}")
+            self.defer_for_judge(f"skills/{name}", f"not written: {error}")
             return
-        change = compose(draft) if draft else None
+        change = make_change(draft) if draft else None
         if draft and change:
-            yield from self.admit(with_draft(change, draft, self.snapshot))
+            yield from self.admit_change(with_draft(change, draft, self.snapshot))
 
-    def admit(self, change: Change) -> Iterator[Change]:
+    def admit_change(self, change: Change) -> Iterator[Change]:
         """Yield a change unless a person rejected it; the gate may make it a proposal."""
-        gated_change = gate_change(self.material, change)
+        gated_change = gate_change(self.context, change)
         rejection = find_rejection(gated_change, self.rejections) if gated_change else None
         if rejection:
             self.report.rejected.append(rejection)
@@ -440,46 +438,46 @@ class Run:
 
     def flush(self) -> None:
         """Publish the pending changes together, or one by one if a person edits a file."""
-        changes, self._pending = self._pending, []
+        queue, self._queue = self._queue, []
         if self.options.dry:
-            for item in changes:
-                self._add_result(ChangeResult(item.change, None))
-        elif changes:
+            for staged_change in queue:
+                self._add_result(ChangeResult(staged_change.change, None))
+        elif queue:
             start = time.monotonic()
-            self._publish(changes)
-            self._last_duration = time.monotonic() - start
+            self._publish(queue)
+            self._publish_seconds = time.monotonic() - start
             if self.options.between:
                 self.options.between()
         else:
             self.store.save_index()
 
-    def _publish(self, pending: Sequence["StagedChange"]) -> None:
+    def _publish(self, queue: Sequence["StagedChange"]) -> None:
         try:
-            self._commit(pending)
+            self._commit(queue)
         except UncommittedEditError as error:
-            if len(pending) == 1:
-                self.report.waiting.append(_waiting_edit(error))
+            if len(queue) == 1:
+                self.report.waiting.append(_waiting_work_of(error))
                 return
-            for item in pending:
-                self._publish_alone(item.change)
+            for staged_change in queue:
+                self._publish_alone(staged_change.change)
 
     def _publish_alone(self, change: Change) -> None:
         self.store.follow()
-        if not _is_complete(self.snapshot, change):
+        if not _are_needs_met(self.snapshot, change):
             return
         try:
             self._commit([self.store.stage(change)])
         except UncommittedEditError as error:
             self.store.roll_back()
-            self.report.waiting.append(_waiting_edit(error))
+            self.report.waiting.append(_waiting_work_of(error))
 
-    def _commit(self, pending: Sequence["StagedChange"]) -> None:
-        commits = self.store.apply(pending, self._base, now=self.now, policy=self.policy)
-        self._base = commits[-1]
-        self._own_commits.update(commits)
-        names = [name for item in pending for name in item.change.takes]
-        self.inbox.mark_done(names, self.store.taken, commits[-1])
-        for result in results_of([item.change for item in pending], commits):
+    def _commit(self, queue: Sequence["StagedChange"]) -> None:
+        commits = self.store.apply(queue, self._base_commit, now=self.now, policy=self.policy)
+        self._base_commit = commits[-1]
+        self._run_commits.update(commits)
+        file_names = [name for staged in queue for name in staged.change.takes]
+        self.inbox.mark_done(file_names, self.store.taken, commits[-1])
+        for result in results_of([staged.change for staged in queue], commits):
             self._add_result(result)
 
     def _add_result(self, result: ChangeResult) -> None:
@@ -491,12 +489,13 @@ class Run:
         self, records: Iterable[Outcome | Evaluation | Recommendation | Session]
     ) -> set[str]:
         """Return the paths of records that may be written; report the others as waiting."""
-        files: dict[str, bytes | None] = {
+        contents: dict[str, bytes | None] = {
             layout.path_of(record): self.store.encode_record(record) for record in records
         }
-        edits = self.store.local_edits(files)
-        self.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
-        return files.keys() - edits
+        reasons = self.store.local_edits(contents)
+        for path, reason in sorted(reasons.items()):
+            self.defer(path, reason)
+        return contents.keys() - reasons
 
 
 def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
@@ -506,24 +505,24 @@ def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
     return len(last_commit) == 1
 
 
-def _is_complete(snapshot: Snapshot, change: Change) -> bool:
+def _are_needs_met(snapshot: Snapshot, change: Change) -> bool:
     return len(snapshot.records.existing(change.needs)) == len(change.needs)
 
 
-def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
+def _editable_texts(skill: Skill) -> tuple[str, str, str, str]:
     return skill.description, skill.body, skill.expires or "", labels_of(skill)
 
 
-def _waiting_edit(error: UncommittedEditError) -> WaitingItem:
+def _waiting_work_of(error: UncommittedEditError) -> WaitingWork:
     path, _, reason = str(error).partition(": ")
-    return WaitingItem(path, reason)
+    return WaitingWork(path, reason)
 
 
-def perform_due(
+def perform_due_tasks(
     run: Run,
     step: str,
     decide: Callable[[Findings, ExistingSkill], _Task | None],
-    compose: Callable[[_Task], Iterator[Change]],
+    carry_out: Callable[[_Task], Iterator[Change]],
 ) -> Iterator[Change]:
     """Decide on the due findings of a step, and yield the changes of the resulting tasks.
 
@@ -533,7 +532,7 @@ def perform_due(
     changed_keys: set[str] = set()
     unchanged_keys: set[str] = set()
     for task, keys in list(run.accounts.find_due(step, decide)):
-        changes = list(compose(task))
+        changes = list(carry_out(task))
         (changed_keys if changes else unchanged_keys).update(keys)
         yield from changes
     if not run.report.unavailable:
@@ -546,23 +545,23 @@ def flush_for_judge(run: Run) -> None:
         run.flush()
 
 
-def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
+def run_steps(run: Run, step_names: Sequence[str] = ()) -> Report:
     """Do the due work of the named steps (default: all steps), in the order of the loop."""
-    for name in names:
+    for name in step_names:
         if name not in STEPS:
             raise UsageError(f"{name}: no such step; there are {', '.join(STEPS)}")
     pause_reason = run.store.pause_reason(run.policy)
     if pause_reason and not run.options.dry:
         raise PausedError(f"paused: {pause_reason}")
-    run.report.learner = learner_elsewhere(run.store.git, run.policy)
+    run.report.learner = find_other_learner(run.store.git, run.policy)
     steps = [
         step
         for name, step in run.profile.steps.items()
-        if (not names or name in names) and (step.everywhere or not run.report.learner)
+        if name in (step_names or STEPS) and (step.runs_everywhere or not run.report.learner)
     ]
     for step in steps:
         has_changed = _run_step(run, step)
-        for name in step.wakes if has_changed else ():
+        for name in step.woken_steps if has_changed else ():
             if (woken_step := run.profile.steps[name]) in steps:
                 _run_step(run, woken_step)
     run.flush()
@@ -583,9 +582,9 @@ def count_results(report: Report) -> dict[str, int]:
     writes = [record for result in report.done for record in result.change.writes]
     links = [record for record in writes if isinstance(record, Link)]
     uses = report.uses()
-    types = [link.type for link in links]
+    link_types = [link.type for link in links]
     return {
-        "insights_to_memory": types.count("promoted"),
+        "insights_to_memory": link_types.count("promoted"),
         "patterns_to_skills": len({link.target for link in links if link.type == "derived"}),
         "links_created": len(links),
         "recommendations_created": sum(isinstance(record, Recommendation) for record in writes),

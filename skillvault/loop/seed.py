@@ -31,7 +31,7 @@ from skillvault.learning.seed.skills import (
 from skillvault.loop.clock import clock
 from skillvault.loop.evaluate import domain_facts
 from skillvault.loop.judging.questions import RewritableText
-from skillvault.loop.managed_skills import is_mergeable, references
+from skillvault.loop.managed_skills import is_mergeable, read_references
 from skillvault.loop.merge import session_changes
 from skillvault.loop.next_versions import refs_with_version, with_waiting_account
 from skillvault.loop.promote import record_pages, records_of_evaluations, skill_changes
@@ -93,7 +93,7 @@ def outcome_states(
 ) -> dict[str, SkillState]:
     """Return how far each evaluated outcome is from a skill, for `why-not`."""
     ids = [outcome.id for outcome in history if outcome.evaluated]
-    histories = run.accounts.histories(ids, "subject")
+    histories = run.accounts.account_histories(ids, "subject")
     return {
         key: state for subject in histories for key, state, _ in _find_states(run, subject, ids)
     }
@@ -108,7 +108,7 @@ def _outcome_changes(run: Run) -> Iterator[Change]:
             run.settle(GENERATE, [outcome.id for outcome in findings.significant])
         yield from changes
     # The new skills decide which outcomes are repetitions.
-    for history in run.accounts.histories(sorted(keys), "subject"):
+    for history in run.accounts.account_histories(sorted(keys), "subject"):
         yield from _repeat_changes(run, history, _affected_ids(history, keys))
 
 
@@ -116,7 +116,7 @@ def _find_new_skills(run: Run) -> Iterator[Findings]:
     """Yield the findings of outcomes that become a skill, oldest first; settle the others."""
     keys = set(run.snapshot.due.keys(GENERATE))
     orphans, all_findings = set(keys), list[Findings]()
-    for history in run.accounts.histories(sorted(keys), "subject"):
+    for history in run.accounts.account_histories(sorted(keys), "subject"):
         changed_ids = keys.intersection(entry.id for entry in history)
         orphans -= changed_ids
         ids = _affected_ids(history, changed_ids)
@@ -333,7 +333,7 @@ def _compose_strategy(
 ) -> Change:
     if records.skill is None:
         return strategy.first_change(records, brief, draft, policy=run.policy)
-    versions = run.versions(records.name)
+    versions = run.written_texts(records.name)
     return strategy.next_change(records, brief, draft, versions, policy=run.policy)
 
 
@@ -464,7 +464,7 @@ def _compose_merge(run: Run, merge: SkillMerge[Agreement], draft: Draft) -> Chan
     if (skill := merge.target) is None:
         is_taken = run.snapshot.skills.is_name_taken
         return seed_skills.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
-    files, texts = references(run, "skills", skill), run.versions(skill.name)
+    files, texts = read_references(run, "skills", skill), run.written_texts(skill.name)
     return seed_skills.growth_change(
         merge, skill, draft, texts, references=files, policy=run.policy
     )

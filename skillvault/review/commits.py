@@ -10,7 +10,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from skillvault.judge import Judge
-from skillvault.loop.learner import learner_elsewhere
+from skillvault.loop.learner import find_other_learner
 from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import ChangeResult, Report, Run, RunOptions, results_of, run_steps
 from skillvault.model.change import SHARED, Change
@@ -43,7 +43,7 @@ def upgrade_changes(store: Store, judge: Judge, *, now: datetime) -> list[Change
     Raise UsageError in a clone that does not learn.
     """
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True, upgrades=True))
-    if learner := learner_elsewhere(store.git, run.policy):
+    if learner := find_other_learner(store.git, run.policy):
         raise UsageError(f"{learner} learns; run `skillvault run --upgrade` there")
     run.snapshot.due.mark_everything()
     return recompute(run, None)

@@ -311,7 +311,7 @@ class Curator:
     def _approve_change(self, skill: Skill, shelf: str, content: bytes | None = None) -> "Change":
         next_versions.check_no_waiting_version(self._store.snapshot(), skill.name, "approve")
         if shelf == "proposed" and skill.replaces:
-            return next_versions.approval(self._store, skill, content)
+            return next_versions.approval_change(self._store, skill, content)
         return curate.approve(skill, shelf)
 
     def _retire_change(self, skill: Skill, shelf: str) -> "Change":

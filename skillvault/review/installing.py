@@ -22,7 +22,7 @@ from skillvault.learning.lint import Finding
 from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import FILE, Files, proposed_files
 from skillvault.loop.documents import find_new_rules
-from skillvault.loop.run import ChangeResult, WaitingItem
+from skillvault.loop.run import ChangeResult, WaitingWork
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
 from skillvault.model.records import Correction, Fact, Link, Problem, Ref
@@ -152,7 +152,7 @@ class InstallReport(Struct):
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     passed_over: list[SkippedFile] = field(default_factory=list)
-    waiting: list[WaitingItem] = field(default_factory=list)
+    waiting: list[WaitingWork] = field(default_factory=list)
     rules: list[Correction] = field(default_factory=list)  # proposed, by the commits `done`
     passages: list[Correction] = field(default_factory=list)  # that the judge is to decide
     facts: list[Fact] = field(default_factory=list)  # added, by the commits `done`
@@ -418,7 +418,7 @@ class _Installation:
         except UncommittedEditError as error:
             if len(incoming) == 1:
                 path, _, reason = str(error).partition(": ")
-                self.report.waiting.append(WaitingItem(path, reason))
+                self.report.waiting.append(WaitingWork(path, reason))
                 return
             for entry in incoming:  # the edit concerns one of them
                 self._incoming = [entry]

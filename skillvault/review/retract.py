@@ -7,7 +7,7 @@ from skillvault.inspect import lookup
 from skillvault.judge import Judge
 from skillvault.learning import curate as rules
 from skillvault.learning.naming import strategy_name
-from skillvault.loop.learner import learner_elsewhere
+from skillvault.loop.learner import find_other_learner
 from skillvault.loop.managed_skills import may_archive, shelf_of
 from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import Run, RunOptions
@@ -33,7 +33,7 @@ def retraction_changes(
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
     removals = list(_derived_records(run, [Ref("evaluation", outcome.id)]))
     orphans = list(_orphaned_skills(run, outcome, {ref for ref, _ in removals}))
-    learner = learner_elsewhere(store.git, run.policy)
+    learner = find_other_learner(store.git, run.policy)
     retraction_change = rules.retract_change(retraction, removals, orphans, learner=learner)
     options = RunOptions(
         dry=True,

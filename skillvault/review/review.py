@@ -12,7 +12,7 @@ from skillvault.inspect.logbook import Basis, basis_of, outcomes_under
 from skillvault.inspect.lookup import both_sides
 from skillvault.learning.recommend.duplicates import likeness
 from skillvault.learning.skill_stats import SkillStats
-from skillvault.loop.next_versions import as_approved
+from skillvault.loop.next_versions import skill_after_approval
 from skillvault.loop.run import Run
 from skillvault.model.errors import UsageError
 from skillvault.model.records import PROGRAM_ORIGINS, Outcome, Ref, Skill, ref_of
@@ -139,7 +139,7 @@ def compare_with_replaced(run: Run, name: str, skill: Skill) -> TextPair:
     path = run.snapshot.records.path_of(Ref("skill", name)) or ""
     old_skill = run.snapshot.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
     if old_skill is not None and skill.origin in PROGRAM_ORIGINS:
-        new_skill = as_approved(run.store.git, run.snapshot, skill, old_skill)
+        new_skill = skill_after_approval(run.store.git, run.snapshot, skill, old_skill)
         return TextPair(old_skill.name, path, old_skill.body.strip(), new_skill.body.strip())
     old_names = replaced_skills(run, name, skill)
     old_skills = map(run.snapshot.skills.find, old_names)

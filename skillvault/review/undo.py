@@ -334,7 +334,7 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
     skill = run.snapshot.skills.find(ref.id) if ref.kind == "skill" else None
     path = run.snapshot.records.path_of(ref)
     if skill is not None:
-        versions = run.versions(ref.id)
+        versions = run.written_texts(ref.id)
         is_description_edited = not sections.is_untouched(versions.descriptions, skill.description)
         is_edited = is_description_edited or bool(
             sections.edited_sections(versions.bodies, skill.body)
@@ -362,7 +362,7 @@ def _is_later_skill(run: Run, skill: Skill, candidate: Skill, ref: Ref) -> bool:
         return False
     if not (run.accounts.is_managed(candidate) and says_same(skill.body, candidate.body)):
         return False
-    if sections.edited_sections(run.versions(ref.id).bodies, candidate.body):
+    if sections.edited_sections(run.written_texts(ref.id).bodies, candidate.body):
         return False
     history = run.snapshot.history
     first_commits = history.commits_changing(Ref("skill", skill.name))[-1:]

@@ -9,7 +9,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.cli import main
 from skillvault.cli.run import print_waiting
-from skillvault.loop.run import WaitingItem
+from skillvault.loop.run import WaitingWork
 from skillvault.model.text.hidden_characters import hidden_characters
 from tests import forked
 from tests.given import NOW, as_file, raw
@@ -202,8 +202,8 @@ def test_the_only_domain_is_the_default(tmp_path: Path) -> None:
 def test_many_files_that_wait_for_one_reason_share_a_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    edited = [WaitingItem("skills/mine/SKILL.md", "edited by you")]
-    print_waiting(edited + [WaitingItem(f"{n}.md", "changed meanwhile") for n in range(11)])
+    edited = [WaitingWork("skills/mine/SKILL.md", "edited by you")]
+    print_waiting(edited + [WaitingWork(f"{n}.md", "changed meanwhile") for n in range(11)])
     assert capsys.readouterr().err.splitlines() == [
         "waiting: skills/mine/SKILL.md: edited by you",
         "waiting: 0.md and 10 more: changed meanwhile",

@@ -15,7 +15,7 @@ def test_every_step_stands_at_the_place_that_names_it() -> None:
         assert step.name == name
         module = __import__(f"skillvault.loop.{name}", fromlist=["step"])
         assert callable(module.step)
-        assert step.waiting is None or callable(module.waiting)
+        assert step.count_work is None or callable(module.count_work)
 
 
 def test_what_writes_and_what_moves_skills_follows_from_the_registry() -> None:

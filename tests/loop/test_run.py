@@ -90,7 +90,7 @@ def test_what_one_wake_records_and_evaluates_is_one_commit_of_both_steps(
 def test_what_all_steps_of_a_run_do_is_published_at_once(
     vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skillvault.loop.run.Run._has_waited", lambda _: False)  # on any machine
+    monkeypatch.setattr("skillvault.loop.run.Run._must_publish", lambda _: False)  # on any machine
     (vault.root / "inbox/a.json").write_bytes(as_file(raw()))
     before = person.git("reflog", "main").splitlines()
     report = vault.run(now=NOW)

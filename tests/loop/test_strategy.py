@@ -46,7 +46,9 @@ def learn(vault: Vault, *given: dict[str, Any], hour: int = 0) -> list[str]:
     now = NOW + timedelta(hours=hour)
     vault.record([(f"o{n}.json", as_file(one)) for n, one in enumerate(given)], now=now)
     done = vault.run(STEPS, now=now).done
-    return [change.headline for d in done for change in d.sharing if NAME[:8] in change.headline]
+    return [
+        change.headline for d in done for change in d.commit_changes if NAME[:8] in change.headline
+    ]
 
 
 def tasks(first: int, count: int, **changes: Any) -> list[dict[str, Any]]:

@@ -129,15 +129,15 @@ def batch_questions(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None
     batches = paid_calls.Batches(run.store.ledger, policy)
     try:
         for batch in batches.collect():
-            run.wait(f"batch {batch}", "not ended yet")
+            run.defer(f"batch {batch}", "not ended yet")
     except UnavailableError as error:
-        run.wait_for_judge("batches", str(error))
+        run.defer_for_judge("batches", str(error))
     yield
     if not unasked:
         return
     try:
         batch, count = batches.send(list(unasked.values()))
     except (UnavailableError, NoAnswerError) as error:
-        run.wait_for_judge("batches", str(error))
+        run.defer_for_judge("batches", str(error))
     else:
-        run.wait(f"batch {batch}", f"{count} questions sent")
+        run.defer(f"batch {batch}", f"{count} questions sent")

@@ -34,7 +34,7 @@ from skillvault.loop.judging.judge_replies import (
     place_of,
     place_of_brief,
 )
-from skillvault.loop.managed_skills import references, shelf_of
+from skillvault.loop.managed_skills import read_references, shelf_of
 from skillvault.loop.next_versions import with_waiting_account
 from skillvault.loop.promote import compose_pattern, living_patterns
 from skillvault.loop.refresh import rewrite_skill
@@ -324,9 +324,9 @@ def _reword_session(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft)
         brief,
         draft,
         skill,
-        run.versions(skill.name),
+        run.written_texts(skill.name),
         shelf=shelf,
-        references=references(run, shelf, skill),
+        references=read_references(run, shelf, skill),
         policy=run.policy,
     )
 

@@ -19,9 +19,9 @@ from skillvault.learning.contrast.condition_table import Bools, Column, Floats, 
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.separations import (
     DEFAULT_SETTINGS,
-    Candidate,
     Ints,
     Sample,
+    SeparationCandidate,
     centred_within,
     effect_of,
     find_separations,
@@ -103,7 +103,7 @@ def find_leads(
         return ()
     cuts = _cuts_of(episodes)
     found_leads: list[Separation] = []
-    candidates: list[Candidate] = []
+    candidates: list[SeparationCandidate] = []
     for _ in range(_MAX_LEADS if cuts.columns else 0):
         best_index, p = _best_cut(cuts, episodes)
         if p > _LEVEL / len(episodes.sample.outcomes):
@@ -170,14 +170,14 @@ def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]
     return list(place_by_bits.values())
 
 
-def _candidate_of(column: Column, p: float, sample: Sample) -> Candidate:
+def _candidate_of(column: Column, p: float, sample: Sample) -> SeparationCandidate:
     """Return the candidate for the side of a cut that has more failures."""
     is_failure, conditions = sample.results[_RESULT], column.conditions
     truth, complement = column.truth, column.recorded & ~column.truth
     if is_failure[complement].mean() > is_failure[truth].mean():
         conditions, truth = column.opposite or (), complement
     z = effect_of(truth, column.recorded, _RESULT, sample).z
-    return Candidate(conditions, truth, column.recorded, _RESULT, z, p, z)
+    return SeparationCandidate(conditions, truth, column.recorded, _RESULT, z, p, z)
 
 
 # ── the smallest p by key ────────────────────────────────────────────────────────────

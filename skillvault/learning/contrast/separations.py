@@ -59,7 +59,7 @@ class _Effect(NamedTuple):
 _NO_EFFECT = _Effect(0.0, math.inf, 0.0)
 
 
-class Candidate(NamedTuple):
+class SeparationCandidate(NamedTuple):
     """Conditions that chance does not explain; `p` is corrected for all columns and results."""
 
     conditions: Conditions
@@ -130,7 +130,7 @@ def _sample_of(
     return Sample(recent, testable_results, strata, episodes, sessions)
 
 
-def _find_candidates(table: ConditionTable, sample: Sample) -> list[Candidate]:
+def _find_candidates(table: ConditionTable, sample: Sample) -> list[SeparationCandidate]:
     """Return the columns that separate a result better than chance, in any order.
 
     The test is a max-T permutation test (Westfall and Young 1993). Results are rotated, not
@@ -163,7 +163,9 @@ def _find_candidates(table: ConditionTable, sample: Sample) -> list[Candidate]:
             if observed[column] < 0:
                 conditions, truth = table.opposites[column] or (), recorded & ~truth
             z = effect_of(truth, recorded, name, sample).z
-            candidates.append(Candidate(conditions, truth, recorded, name, float(statistic), p, z))
+            candidates.append(
+                SeparationCandidate(conditions, truth, recorded, name, float(statistic), p, z)
+            )
     return candidates
 
 
@@ -238,9 +240,9 @@ def _statistics(centred: Floats, results: Bools, strata: Ints) -> Floats:
 # ── the separations that remain ────────────────────────────────────────────────────────────
 
 
-def _select(candidates: Sequence[Candidate], sample: Sample) -> Iterator[Separation]:
+def _select(candidates: Sequence[SeparationCandidate], sample: Sample) -> Iterator[Separation]:
     """Yield the candidates that add to those accepted before, the most certain first."""
-    accepted: list[Candidate] = []
+    accepted: list[SeparationCandidate] = []
     single_keys = {_key_of(c.conditions[0]) for c in candidates if len(c.conditions) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
         is_repeat = any(_cuts_same_number(candidate, earlier) for earlier in accepted)
@@ -251,7 +253,7 @@ def _select(candidates: Sequence[Candidate], sample: Sample) -> Iterator[Separat
             accepted.append(candidate)
 
 
-def _cuts_same_number(candidate: Candidate, earlier: Candidate) -> bool:
+def _cuts_same_number(candidate: SeparationCandidate, earlier: SeparationCandidate) -> bool:
     if len(candidate.conditions) > 1 or len(earlier.conditions) > 1:
         return False
     condition, earlier_condition = candidate.conditions[0], earlier.conditions[0]
@@ -262,7 +264,9 @@ def _key_of(condition: Condition) -> tuple[str, str]:
     return condition.kind, condition.key
 
 
-def _adds_information(candidate: Candidate, accepted: Sequence[Candidate], sample: Sample) -> bool:
+def _adds_information(
+    candidate: SeparationCandidate, accepted: Sequence[SeparationCandidate], sample: Sample
+) -> bool:
     """Return True if a candidate explains more than those accepted and more than its sessions."""
     strata = sample.strata
     for earlier in accepted:
@@ -275,7 +279,7 @@ def _adds_information(candidate: Candidate, accepted: Sequence[Candidate], sampl
     return not accepted or effect_of(truth, recorded, result, sample, strata=strata).z > _MIN_Z
 
 
-def _session_threshold(candidate: Candidate, sample: Sample) -> float:
+def _session_threshold(candidate: SeparationCandidate, sample: Sample) -> float:
     """Return the standard errors that a candidate must reach, because sessions share their luck.
 
     A condition that is the same in a whole session must reach more if there are few sessions. The
@@ -291,7 +295,7 @@ def _session_threshold(candidate: Candidate, sample: Sample) -> float:
 
 
 def _holds_in_parts(
-    candidate: Candidate, single_keys: AbstractSet[tuple[str, str]], sample: Sample
+    candidate: SeparationCandidate, single_keys: AbstractSet[tuple[str, str]], sample: Sample
 ) -> bool:
     """Return True if a candidate still holds, and each part of a pair adds to the other part.
 
@@ -331,7 +335,7 @@ def _late_half(sample: Sample) -> Bools:
 
 
 def separation_of(
-    candidate: Candidate, accepted: Sequence[Candidate], sample: Sample
+    candidate: SeparationCandidate, accepted: Sequence[SeparationCandidate], sample: Sample
 ) -> Separation:
     """Return the separation for a candidate, with its counts."""
     result, half = sample.results[candidate.result], _late_half(sample)

@@ -85,10 +85,8 @@ def _tail_blob(run: Run) -> str:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
         return error.code
-    content, base = (
-        file.content if file else b"",
-        learned.committed_rules(run.store, run.snapshot),
-    )
+    content = file.content if file else b""
+    base = learned.committed_rules(run.store, run.snapshot)
     return _blob_of(content.removeprefix(base)) if content != base else ""
 
 

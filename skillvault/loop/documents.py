@@ -38,7 +38,7 @@ def find_new_rules(snapshot: Snapshot, rules: Iterable[Correction]) -> ProposedR
             older_id = versions.replaced[-1].id if versions.replaced else None
             proposals[rule.id] = replace(rule, supersedes=older_id)
     refs = [Ref(kind, rule_id) for rule_id in proposals for kind in ("correction", "fact")]
-    repeated_ids |= {ref.id for ref in snapshot.history.known(refs)}
+    repeated_ids |= {ref.id for ref in snapshot.history.find_known(refs)}
     repeated_ids |= {ref.id for ref in refs if ref in snapshot.records}
     texts = {" ".join(fact.text.split()) for fact in snapshot.facts.values()}
     repeated_ids |= {rule_id for rule_id, rule in proposals.items() if rule.text in texts}

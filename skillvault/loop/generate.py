@@ -75,10 +75,8 @@ def strategy_state(run: Run, domain: str) -> SkillState:
     if (account := run.accounts.strategy_account(domain)) is not None:
         ((findings, existing),) = run.accounts.find_skills(account)
         return generate.skill_state(findings, existing, run.policy)
-    count, bound = (
-        run.snapshot.outcomes.count_evaluated(domain),
-        run.policy.generate.strategy_every,
-    )
+    count = run.snapshot.outcomes.count_evaluated(domain)
+    bound = run.policy.generate.strategy_every
     if count < bound:
         return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {bound}")
     return SkillState("waiting", "none of its actions has a rule or a lead")

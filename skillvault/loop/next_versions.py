@@ -87,10 +87,10 @@ def approved_name(snapshot: Snapshot, name: str) -> str:
 
 def check_is_no_version(snapshot: Snapshot, name: str) -> None:
     """Raise UsageError if a skill is the next version of another skill."""
-    if (approved := approved_name(snapshot, name)) != name:
+    if (served_name := approved_name(snapshot, name)) != name:
         raise UsageError(
-            f"{name}: waits to replace {approved}; `skillvault skill reject {name} --reason TEXT` "
-            "keeps it out"
+            f"{name}: waits to replace {served_name}; `skillvault skill reject {name} "
+            "--reason TEXT` keeps it out"
         )
 
 

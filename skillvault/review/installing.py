@@ -445,7 +445,7 @@ class _Installation:
         facts = {fact.id: fact for fact in all_facts}
         refs = [Ref("fact", name) for name in facts]
         snapshot = self._store.snapshot()
-        known_refs = {*snapshot.history.known(refs), *snapshot.records.existing(refs)}
+        known_refs = {*snapshot.history.find_known(refs), *snapshot.records.existing(refs)}
         known_ids = {ref.id for ref in known_refs}
         new_facts = [fact for name, fact in facts.items() if name not in known_ids]
         if known_ids:
@@ -476,7 +476,7 @@ class _Installation:
         if proposed.rules:
             self._commit_change(corrections.document_change(page, proposed.rules))
         refs = [Ref("correction", passage.id) for passage in passages]
-        known_ids = {ref.id for ref in self._store.snapshot().history.known(refs)}
+        known_ids = {ref.id for ref in self._store.snapshot().history.find_known(refs)}
         new_passages = [passage for passage in passages if passage.id not in known_ids]
         self.report.passages += new_passages
         if new_passages:
@@ -648,10 +648,8 @@ def _was_removed(snapshot: Snapshot, origin: Origin, name: str) -> bool:
 
 def _has_same_text(store: Store, snapshot: Snapshot, skill: SourceSkill) -> bool:
     """Return True if a skill of the vault has the same text, as after an export and re-import."""
-    local_skill, path = (
-        snapshot.skills.find(skill.name),
-        snapshot.records.path_of(Ref("skill", skill.name)),
-    )
+    local_skill = snapshot.skills.find(skill.name)
+    path = snapshot.records.path_of(Ref("skill", skill.name))
     if local_skill is None or path is None:
         return False
     local_files = folder_files(store.git, snapshot, path.rpartition("/")[0])

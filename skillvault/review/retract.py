@@ -76,14 +76,12 @@ def _derived_records(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, st
     snapshot = run.snapshot
     for link in snapshot.links.by_source(sorted(set(sources))):
         yield ref_of(link), str(ref_of(link))
-        is_fact_link = link.type in ("promoted", "reinforced") and link.target.kind == "fact"
-        fact = snapshot.facts.get(link.target.id) if is_fact_link else None
-        if fact is not None and fact.kind == "judge" and not is_personal(snapshot, link.target):
-            yield link.target, layout.path_of(fact)
-            links = [
-                *snapshot.links.by_target([link.target]),
-                *snapshot.links.by_source([link.target]),
-            ]
+        target = link.target
+        is_fact_link = link.type in ("promoted", "reinforced") and target.kind == "fact"
+        fact = snapshot.facts.get(target.id) if is_fact_link else None
+        if fact is not None and fact.kind == "judge" and not is_personal(snapshot, target):
+            yield target, layout.path_of(fact)
+            links = [*snapshot.links.by_target([target]), *snapshot.links.by_source([target])]
             yield from (
                 (ref_of(fact_link), str(ref_of(fact_link)))
                 for fact_link in links

@@ -34,6 +34,8 @@ from skillvault.vault.git.objects import with_mode
 from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Snapshot
 
+_Files = dict[str, bytes | None]  # contents by path, None for a removed file
+
 # Steps that make skills and facts, and steps that change skills.
 _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
 _LEARNING = _MAKERS | {"refresh"}
@@ -146,45 +148,42 @@ def _reverse_decision(
 
     If steps changed the same lines later, the older text returns; the next run updates it.
     """
-    files, outdated_paths = _reversed_files(run, commit, step)
-    for path in outdated_paths:
+    files, dropped_paths = _reversed_files(run, commit, step)
+    for path in dropped_paths:
         _check_is_recomputed(run, parts, step, path)
     if not files:
         raise UsageError(f"{commit[:10]}: is undone already; no file has what it changed")
+    _check_not_renamed(run, commit, files)
     skills = [ref for ref in _skills_and_facts(parts, {step}) if ref.kind == "skill"]
     opposite = _OPPOSITES.get(step, REVERT) if skills else REVERT
     names = join_items([ref.id for ref in skills])
     subjects = {FORGET: f"the rejection of {names}", REJECT: names}
-    old_refs, new_refs = (
-        [ref for path in files if (files[path] is None) == is_old and (ref := layout.ref_of(path))]
-        for is_old in (True, False)
-    )
-    targets = [*skills] if opposite == REJECT or step == APPROVE else []
-    targets += new_refs if opposite != REJECT else []
+    new_refs = [ref for path, data in files.items() if data and (ref := layout.ref_of(path))]
+    old_refs = [ref for path, data in files.items() if not data and (ref := layout.ref_of(path))]
+    targets = [] if opposite == REJECT else new_refs
+    if opposite == REJECT or step == APPROVE:
+        targets = [*skills, *targets]
     # What no step made of other records may come again, as if it had never been here.
     is_forgotten = opposite == REVERT and not any(part.sources for part in parts)
-    sources = [ref for ref in old_refs if is_forgotten and ref not in new_refs]
     change = Change(
         step=opposite,
         subject=subjects.get(opposite, parts[0].subject),
         reason=f"Undoes {commit[:10]}. {reason}",
         files=tuple((path, data) for path, data in files.items() if data is not None),
         removes=tuple(path for path, data in files.items() if data is None),
-        sources=tuple(dict.fromkeys(sources)),
+        sources=tuple(ref for ref in old_refs if is_forgotten and ref not in new_refs),
         targets=tuple(dict.fromkeys(targets)),
         why=reason,
     )
     return recompute(run, change) if step in _RECOMPUTED else [change]
 
 
-def _reversed_files(
-    run: Run, commit: str, step: str
-) -> tuple[dict[str, bytes | None], Sequence[str]]:
+def _reversed_files(run: Run, commit: str, step: str) -> tuple[_Files, Sequence[str]]:
     """Return the files of HEAD that a commit changed, each as if the commit had not changed it.
 
     Of a retraction, only its own file: the steps learn again what followed from the outcome.
-    Also return the paths in which a later commit changed the same lines. A skill with such a path
-    gets its older files.
+    If a later commit changed the same lines, the whole skill gets its older files. Also return the
+    paths whose later changes that drops.
     """
     git, head = run.store.git, run.snapshot.commit or ""
     changes = git.history.diff_trees(f"{commit}^", commit)
@@ -193,9 +192,7 @@ def _reversed_files(
         git.objects.entries(git.objects.root(revision), paths)
         for revision in (git.history.commit_named(f"{commit}^") or "", head)
     )
-    files: dict[str, bytes | None] = {}
-    older_files: dict[str, bytes | None] = {}
-    outdated_paths: list[str] = []
+    older_files, merged_files, conflicting_folders = _Files(), _Files(), set[str]()
     for path in paths:
         old_entry, entry = old_entries.get(path), entries.get(path)
         if entry == old_entry:
@@ -204,23 +201,21 @@ def _reversed_files(
             with_mode(git.blobs([version.id])[version.id], version) if version else None
             for version in (old_entry, changes[path], entry)
         )
-        files[path] = older_files[path] = old
+        older_files[path] = old
         if entry == changes[path]:
             continue
         if layout.kind_of(path) == LINKS:
-            files[path] = rule_of(LINKS)(Versions(new, current or b"", old or b"")) or None
+            merged_files[path] = rule_of(LINKS)(Versions(new, current or b"", old or b"")) or None
             continue
         merge = git.merge_texts(current, new or b"", old) if current and old else None
-        if merge and not merge[1]:
-            files[path] = merge[0]
-            continue
-        outdated_paths.append(path)
+        if merge is None or merge[1]:
+            conflicting_folders.add(_skill_folder(path))
         if new is None:  # a step wrote a newer next version
-            files[path] = older_files[path] = current
-    folders = {_skill_folder(path) for path in outdated_paths}
-    return files | {p: d for p, d in older_files.items() if _skill_folder(p) in folders}, (
-        outdated_paths
-    )
+            older_files[path] = current
+        merged_files[path] = merge[0] if merge else older_files[path]
+    dropped_paths = [p for p in merged_files if _skill_folder(p) in conflicting_folders]
+    kept_files = {p: data for p, data in merged_files.items() if p not in dropped_paths}
+    return older_files | kept_files, dropped_paths
 
 
 def _skill_folder(path: str) -> str:
@@ -233,11 +228,11 @@ def _check_is_recomputed(run: Run, parts: Sequence[Commit], step: str, path: str
     snapshot, commit = run.snapshot, parts[0].sha
     for sha, _, _, subject in run.store.git.history.file_log(f"{commit}..{snapshot.commit}", path):
         later_parts = snapshot.history.parts_of(sha)
-        if step in _MOVES:
-            ref = parse_ref(parts[0].targets[0])
-            skill = snapshot.skills.find(ref.id)
-            command = _MOVES[step].format(ref.id, *(skill.formerly[-1:] if skill else ()))
-            advice = f"; `skillvault skill {command}` undoes the decision"
+        name = _skill_folder(path).rpartition("/")[2]
+        skill = snapshot.skills.find(name) if step in _MOVES else None
+        if skill is not None:
+            command = _MOVES[step].format(name, *skill.formerly[-1:])
+            advice = f"; `skillvault skill {command}` moves it back"
         elif all(part.step in _LEARNING for part in later_parts):
             continue
         elif all(part.step in _DECISIONS | {""} for part in later_parts):
@@ -245,8 +240,21 @@ def _check_is_recomputed(run: Run, parts: Sequence[Commit], step: str, path: str
         else:
             advice = _advise(snapshot, later_parts)
         raise UsageError(
-            f"{commit[:10]}: {path} was changed in {sha[:10]} ({subject}) since{advice}"
+            f"{commit[:10]}: {path} was changed since, in {sha[:10]} ({subject}){advice}"
         )
+
+
+def _check_not_renamed(run: Run, commit: str, files: _Files) -> None:
+    """Raise UsageError if a skill would come back under a name that it had before."""
+    new_names = run.snapshot.history.former_names()
+    refs = (layout.ref_of(path) for path, data in files.items() if data)
+    for name in (ref.id for ref in refs if ref and ref.kind == "skill" and ref.id in new_names):
+        new_name = new_names[name]
+        if run.snapshot.records.path_of(Ref("skill", new_name)) not in files:
+            raise UsageError(
+                f"{commit[:10]}: {name} was renamed to {new_name} since; "
+                f"`skillvault skill rename {new_name} {name}` gives the name back"
+            )
 
 
 # ── records that the program made ────────────────────────────────────────────────────
@@ -313,9 +321,7 @@ def _advise(snapshot: Snapshot, commits: Sequence[Commit]) -> str:
     hint = _ADVICE.get(step, f"`git revert {commits[0].sha[:10]}` takes it back")
     hint = hint.format(first_name)
     changed_skills = [ref for ref in _skills_and_facts(commits, _CHANGERS) if ref.kind == "skill"]
-    names = [
-        ref.id for ref in changed_skills if ref in snapshot.records and _is_learned(snapshot, ref)
-    ]
+    names = [r.id for r in changed_skills if r in snapshot.records and _is_learned(snapshot, r)]
     if not names:
         return f"; {hint}"
     remainder = f" and {len(names) - 1} more" if names[1:] else ""

@@ -258,6 +258,47 @@ def test_a_move_of_a_skill_that_changed_later_names_the_command_that_moves_it_ba
     assert stocked.check().problems == []
 
 
+def test_what_a_person_changed_in_a_skill_is_not_replaced_by_older_files(
+    stocked: Vault, person: Person
+) -> None:
+    recorded(stocked, raw(6), raw(7))
+    stocked.run(now=NOW)
+    proposed = stocked.store.snapshot().skills.proposed
+    version, name = next((n, s.replaces) for n, s in proposed.items() if s.replaces)
+    stocked.curate.approve(version, now=NOW)
+    approval = person.git("rev-parse", "HEAD")
+    path = f"skills/{name}/references/tried.md"
+    approved_text = (stocked.root / path).read_text()
+    set_gate(stocked, person, "never")
+    recorded(stocked, *(raw(day) for day in range(10, 16)))
+    stocked.run(now=LATER)
+    person.write(path, f"{approved_text}\nMine.\n")  # other lines than those of the approval
+    person.git("commit", "-qam", "mine")
+    with pytest.raises(UsageError, match=f"{path} was changed since, in .* \\(mine\\)"):
+        undo(stocked, approval, now=LATER)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        lambda vault: vault.curate.rename("another-name", "third-name", now=NOW),
+        lambda vault: vault.curate.retire("another-name", now=NOW),
+    ],
+)
+def test_a_skill_that_was_renamed_later_does_not_come_back_beside_itself(
+    stocked: Vault, person: Person, later: Callable[[Vault], object]
+) -> None:
+    name = served_name(stocked)
+    stocked.curate.rename(name, "another-name", now=NOW)
+    renaming = person.git("rev-parse", "HEAD")
+    later(stocked)
+    with pytest.raises(UsageError, match=f"`skillvault skill rename .*-name {name}`") as refusal:
+        undo(stocked, renaming, now=LATER)
+    new_name = str(refusal.value).partition("skill rename ")[2].split()[0]
+    stocked.curate.rename(new_name, name, now=LATER)
+    assert stocked.check().problems == []
+
+
 def test_an_undone_decision_says_which_and_why(stocked: Vault, person: Person) -> None:
     name = served_name(stocked)
     stocked.curate.pin(name, now=NOW)

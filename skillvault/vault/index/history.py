@@ -165,8 +165,8 @@ class History(Topic):
         rows = self._reader.rows_of(query, refs)
         return {Ref(kind, name): (sha, role) for kind, name, sha, role in rows}
 
-    def known(self, refs: Iterable[Ref]) -> set[Ref]:
-        """Return the records that the vault had, unless a commit undid their arrival last."""
+    def find_known(self, refs: Iterable[Ref]) -> set[Ref]:
+        """Return the records that the vault has or had, unless their arrival was undone last."""
         return self.last_mentions(refs).keys() - self.withdrawals(REVERT)
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:

@@ -136,7 +136,7 @@ and not exists (select 1 from outcome o where o.id = f.ref_id and o.trust = 'loc
 
 
 class Snapshot:
-    """The vault at one commit, with its queries by topic. Later changes do not affect it."""
+    """The vault at one commit, with its queries by topic. Only a `Staging` changes later."""
 
     def __init__(self, source: IndexDatabase | Pin, blobs: Blobs) -> None:
         reader = Reader(source, blobs)

@@ -53,7 +53,7 @@ def appoint_client(vault: Vault, client: str) -> None:
 
 def ask_client(vault: Vault, at: datetime) -> ClientReport:
     """Ask what is worth a call at a time."""
-    report = ClientCalls(vault.store, vault.queue, at.timestamp).ask_waiting(when_due=True)
+    report = ClientCalls(vault.store, vault.queue, at.timestamp).ask_open_questions(when_due=True)
     assert not report.stopped, report
     return report
 

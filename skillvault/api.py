@@ -25,7 +25,7 @@ from skillvault.inspect import doctor as diagnosis
 from skillvault.inspect import page as pages
 from skillvault.inspect import status as overview
 from skillvault.inspect import why_not as reasons
-from skillvault.learning.recommend import recommend as selection
+from skillvault.learning.recommend import recommend as selecting
 from skillvault.learning.recommend import render
 from skillvault.loop import record as recording
 from skillvault.loop import registry
@@ -39,10 +39,9 @@ from skillvault.review import branches, commits, memory, review
 from skillvault.review import curate as curating
 from skillvault.review import retract as retracting
 from skillvault.review import undo as undoing
-from skillvault.serving import advise as advising
 from skillvault.serving import shelf as shelves
 from skillvault.serving.exporting import Exporter
-from skillvault.serving.inquiry import Inquiry, Notebook
+from skillvault.serving.inquiry import Inquiry, Notebook, judge_decision
 from skillvault.sessions import closing as closings
 from skillvault.sessions import decision as decisions
 from skillvault.sessions import session_sources, transcripts
@@ -189,15 +188,15 @@ class Vault:
         requests: dict[str, JudgeRequest] = {}
         with pause_on_disk_errors(), self._run_lock, _recovered_store(self, dry=dry) as store:
             judge = judges.collecting_judge(store, requests) if batch else None
-            intake = recording.Intake()
+            selection = recording.InboxSelection()
             if "record" in (wanted or registry.STEPS):
-                intake = recording.choose_intake(
+                selection = recording.choose_inbox_files(
                     self.inbox, store.snapshot(), patience, now, dry=dry
                 )
             options = runs.RunOptions(
                 dry=dry,
-                names=intake.names,
-                received_files=intake.received_files,
+                names=selection.names,
+                received_files=selection.received_files,
                 steps=wanted,
                 code=code,
                 consolidates=consolidate,
@@ -206,7 +205,7 @@ class Vault:
                 track=track,
             )
             state = _new_run(self, store, options, now, judge)
-            recording.report_left_files(state, intake)
+            recording.report_left_files(state, selection)
             with judges.batch_questions(state, requests):
                 report = runs.run_steps(state, wanted)
                 if report.waiting:
@@ -352,7 +351,7 @@ class Vault:
         action: str | None = None,
         explain: bool = False,
         now: datetime | None = None,
-    ) -> selection.Selection:
+    ) -> selecting.Selection:
         """Return the skills and facts for an agent to read before a task, and why not others.
 
         `k` and `budget` (tokens of the whole answer) default to the policy's. The `strategy`
@@ -370,7 +369,7 @@ class Vault:
             must_fit = decision is not None or not task.strip()
             domain = shelves.choose_domain(self.shelf, Path.cwd(), task, must_fit=must_fit)
         setup.check_domains([one_text("domain", domain)])
-        query = selection.Query(
+        query = selecting.Query(
             domain=domain,
             context=dict(context or {}),
             role=role,
@@ -433,7 +432,7 @@ class Vault:
         can be asked, the answer is yes with a warning. Raises BadInputError for another file.
         """
         with pause_on_disk_errors():
-            return advising.judge_decision(self.store, self.shelf, (name, data), now or _clock())
+            return judge_decision(self.store, self.shelf, (name, data), now or _clock())
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 

@@ -20,7 +20,7 @@ from tests.golden.stage import Stage
 from tests.thorough import examples
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-_OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_", "CLAUDE_", *agents.MARKS)
+_OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_", "CLAUDE_", *agents.AGENT_VARIABLES)
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 MEMORY = Path("/dev/shm")  # noqa: S108 (a mount, in which pytest makes folders of its own)
 MOMENT = 0.02  # seconds, longer than between two ticks of any machine's clock of files

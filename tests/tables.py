@@ -13,8 +13,7 @@ from msgspec.structs import fields
 
 from skillvault.cli.commands import GROUPS, cli
 from skillvault.model import policy
-from skillvault.model.policy import Policy
-from skillvault.model.policy_file import parse_policy, settings
+from skillvault.model.policy import Policy, parse_policy, settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -18,7 +18,7 @@ from skillvault.api import Vault
 from skillvault.cli.answer import EXIT_CODE_NO
 from skillvault.cli.commands import cli
 from skillvault.model.errors import SkillvaultError
-from skillvault.model.policy_file import parse_policy, settings
+from skillvault.model.policy import parse_policy, settings
 from skillvault.model.records import Decision, Outcome, Result, Source
 from skillvault.model.text import strict_yaml
 from skillvault.vault.files.redact import redact_text

@@ -117,7 +117,7 @@ def _send_questions(vault: Vault, *, when_due: bool) -> None:
     """Ask the client, and print what came of it; exit code 6 if it cannot be asked."""
     if when_due:
         _await_intake(vault)
-    report = ClientCalls(vault.store, vault.queue).ask_waiting(
+    report = ClientCalls(vault.store, vault.queue).ask_open_questions(
         wait=_LOCK_SECONDS, when_due=when_due
     )
     say(

@@ -1,13 +1,13 @@
 """Recognize an agent by the environment variables that it sets for its commands.
 
-To recognize another agent, add its variable to `MARKS`.
+To recognize another agent, add its variable to `AGENT_VARIABLES`.
 """
 
 import os
 from collections.abc import Mapping
 
 # The variable of each agent; any agent may set `AI_AGENT`.
-MARKS = {
+AGENT_VARIABLES = {
     "AI_AGENT": "an agent",
     "AMP_CURRENT_THREAD_ID": "Amp",
     "ANTIGRAVITY_AGENT": "Antigravity",
@@ -35,7 +35,7 @@ _ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # `cli` in a terminal, `sdk-cli` under `
 
 def find_agent() -> str | None:
     """Return the agent that runs this process, with its variable, such as `Codex (CODEX_CI)`."""
-    for name, agent in MARKS.items():
+    for name, agent in AGENT_VARIABLES.items():
         if os.environ.get(name, "").lower() not in _OFF:
             return f"{agent} ({name})"
     return None

@@ -15,7 +15,7 @@ from skillvault.learning import evaluate
 from skillvault.learning.account import sentences
 from skillvault.learning.tries import tries
 from skillvault.loop import quota
-from skillvault.loop.judging.judge_replies import answer_record, check_reply, place_of
+from skillvault.loop.judging.judge_replies import answer_record, check_reply, metadata_of
 from skillvault.loop.judging.judges import judge_for_case
 from skillvault.loop.run import Run, WaitingWork, flush_for_judge
 from skillvault.model.brief import Case, InsightText, Verdict, blind_case
@@ -197,9 +197,9 @@ def judge_case(judge: Judge, case: Case, policy: Policy) -> _Answer:
     except (UnavailableError, NoAnswerError) as error:
         return error
     evaluation = evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy=policy)
-    place = place_of([outcome])
+    metadata = metadata_of([outcome])
     answers = filter(None, (verdict.answer, insight.answer if insight else None))
-    return Judgment(evaluation, tuple(answer_record(answer, place) for answer in answers))
+    return Judgment(evaluation, tuple(answer_record(answer, metadata) for answer in answers))
 
 
 def by_domain(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:

@@ -105,7 +105,7 @@ def promotion_records(
 ) -> PromotionRecords:
     """Return the records that decide if evaluations become facts, and facts skills."""
     snapshot, rules = run.snapshot, run.policy.promote
-    rejected = run.rejections.sources(STEP, "fact")
+    rejected_ids = (ref.partition(":")[2] for ref in run.rejections.sources(STEP, "fact"))
     max_sessions = None if run.options.is_question else max(rules.cluster_size, rules.min_sessions)
     facts_only = (ref for ref in sources if ref.kind == "fact")
     products = run.products_of(STEP, "skill", facts_only)
@@ -122,9 +122,7 @@ def promotion_records(
         links=links,
         made_skills={fact: approved_name(snapshot, name) for fact, name in products.items()},
         rejections=run.rejections,
-        taken_away=snapshot.evaluations.get_many(
-            ref.partition(":")[2] for ref in rejected
-        ).values(),
+        taken_away=snapshot.evaluations.get_many(rejected_ids).values(),
         support=snapshot.evaluations.supporting,
         outcomes_of=snapshot.outcomes.get_many,
         sessions_of=lambda fact_ids: snapshot.facts.sessions(fact_ids, max_sessions),

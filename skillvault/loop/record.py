@@ -1,7 +1,7 @@
 """The step `record`: turn the files of the inbox into records, and refuse bad files.
 
 `model/intake.py` checks the keys of a record; `learning/record.py` checks if it contradicts other
-records. A run chooses its files with `choose_intake` before the steps begin.
+records. A run chooses its files with `choose_inbox_files` before the steps begin.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _UNKNOWN_DECISION = (
 )
 
 
-class Intake(Struct, frozen=True):
+class InboxSelection(Struct, frozen=True):
     """The inbox files that a run takes, and the files that it leaves by reason.
 
     `wait_reason` says why untrusted files wait for another day, or is "" if no file waits.
@@ -44,9 +44,9 @@ class Intake(Struct, frozen=True):
     wait_reason: str = ""
 
 
-def choose_intake(
+def choose_inbox_files(
     inbox: Inbox, snapshot: Snapshot, patience: float | None, now: datetime, *, dry: bool
-) -> Intake:
+) -> InboxSelection:
     """Choose the inbox files to take: complete files, and files that stay incomplete too long.
 
     `patience` is the number of seconds to wait for files that are still being written.
@@ -62,15 +62,15 @@ def choose_intake(
     stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
     obstacles = {WRITING: young_names, **inbox.obstacles()}
     reason = file_wait_reason(snapshot, excess_names, now) if excess_names else ""
-    return Intake(stable_names, received_files, obstacles, reason)
+    return InboxSelection(stable_names, received_files, obstacles, reason)
 
 
-def report_left_files(run: Run, intake: Intake) -> None:
+def report_left_files(run: Run, selection: InboxSelection) -> None:
     """Report why a run leaves files in the inbox."""
-    for reason, names in intake.left_names.items():
+    for reason, names in selection.left_names.items():
         run.leave_in_inbox(names, reason)
-    if intake.wait_reason:
-        run.defer(layout.UNTRUSTED, intake.wait_reason, tomorrow=True)
+    if selection.wait_reason:
+        run.defer(layout.UNTRUSTED, selection.wait_reason, tomorrow=True)
 
 
 class _InboxFile(NamedTuple):

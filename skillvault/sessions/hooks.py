@@ -453,7 +453,7 @@ class Hooks:
             git_dir = self._vault.store.git.dirs()[0]
             receipts = [] if prompt.digest else [*_receipt_file(prompt)]
             recorded_outcomes = self._vault.store.snapshot().outcomes
-            is_news = known_runs.KnownRuns().is_news(outcome, recorded_outcomes, "local")
+            is_news = known_runs.PromptResults().is_news(outcome, recorded_outcomes, "local")
             files = arrival.attest_files(git_dir, [(name, data)]) if is_news else ()
             self._drop_files([*receipts, *files])
         return digest

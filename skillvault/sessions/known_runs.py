@@ -18,14 +18,12 @@ from skillvault.model.decision_outcomes import observer_rank
 from skillvault.model.records import Observer, Outcome, Status, Trust, Via
 from skillvault.vault.index.outcomes import Outcomes
 
-_SEPARATOR, _DIGEST_DIGITS = (
-    "-",
-    8,
-)  # between the message id and the digest of an event id; its digits
+_SEPARATOR = "-"  # between the message id and the digest in an event id
+_DIGEST_DIGITS = 8
 _MAX_DELAY = timedelta(seconds=10)  # the longest time between a prompt and its hook
 
 
-class KnownRun(Struct, frozen=True, kw_only=True):
+class PromptResult(Struct, frozen=True, kw_only=True):
     """The result of a prompt, and the values that identify the prompt."""
 
     message: str
@@ -38,7 +36,7 @@ class KnownRun(Struct, frozen=True, kw_only=True):
     via: Via | None
     ended_at: datetime
 
-    def is_same(self, other: "KnownRun") -> bool:
+    def is_same(self, other: "PromptResult") -> bool:
         """Return True if both are results of one prompt."""
         if self.message and other.message:
             return self.message == other.message
@@ -53,7 +51,7 @@ class KnownRun(Struct, frozen=True, kw_only=True):
             and abs(self.made_at - other.made_at) <= _MAX_DELAY
         )
 
-    def covers(self, other: "KnownRun") -> bool:
+    def covers(self, other: "PromptResult") -> bool:
         """Return True if another result of the same prompt adds nothing to this result.
 
         A person's words add something to a check, and so does a later end.
@@ -67,23 +65,23 @@ class KnownRun(Struct, frozen=True, kw_only=True):
         return other.ended_at < self.ended_at and ranks[0] >= ranks[1]
 
 
-class KnownRuns:
+class PromptResults:
     """The results of prompts that an import has read so far.
 
     The results in the vault are queried when they are needed.
     """
 
     def __init__(self) -> None:
-        self._runs: dict[str, list[KnownRun]] = {}
+        self._runs: dict[str, list[PromptResult]] = {}
         self._sessions: dict[str | None, list[Outcome]] = {}
 
     def is_news(self, outcome: Mapping[str, Any], vault_outcomes: Outcomes, trust: Trust) -> bool:
         """Return True if neither the vault nor this import has the result of a prompt."""
-        run = _run_of(outcome)
+        run = _result_of(outcome)
         imported_runs = self._runs.setdefault(run.message, [])
         agent = outcome["source"]["agent"]
         recorded_runs = [
-            _run_of(codec.outcome_values(candidate))
+            _result_of(codec.outcome_values(candidate))
             for candidate in self._find_candidates(run, vault_outcomes, trust)
             if (candidate.trust, candidate.source.agent) == (trust, agent)
         ]
@@ -93,7 +91,7 @@ class KnownRuns:
         imported_runs.append(run)
         return True
 
-    def _find_candidates(self, run: KnownRun, index: Outcomes, trust: Trust) -> list[Outcome]:
+    def _find_candidates(self, run: PromptResult, index: Outcomes, trust: Trust) -> list[Outcome]:
         matches = index.by_event_prefix(f"{run.message}{_SEPARATOR}") if run.message else []
         if matches:
             return matches
@@ -113,10 +111,10 @@ def with_event(outcome: Mapping[str, Any], message: str) -> dict[str, Any]:
     return {"event_id": f"{message}{_SEPARATOR}{digest}", **outcome} if message else dict(outcome)
 
 
-def _run_of(outcome: Mapping[str, Any]) -> KnownRun:
+def _result_of(outcome: Mapping[str, Any]) -> PromptResult:
     decision, result = outcome["decision"], outcome["result"]
     made_at = decision.get("made_at")
-    return KnownRun(
+    return PromptResult(
         message=outcome.get("event_id", "").rpartition(_SEPARATOR)[0],
         decision=decision.get("id"),
         session=outcome["source"].get("session"),

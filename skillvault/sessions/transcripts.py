@@ -31,7 +31,7 @@ from skillvault.model.policy import TranscriptsPolicy
 from skillvault.model.reasoning import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
 from skillvault.model.text.text import slug
-from skillvault.sessions.known_runs import KnownRuns, with_event
+from skillvault.sessions.known_runs import PromptResults, with_event
 from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.files.redact import redact_text
 from skillvault.vault.git.objects import commit_state
@@ -68,7 +68,7 @@ class ImportTally(Struct):
 
     versions: set[str] = field(default_factory=set)
     known: list[str] = field(default_factory=list)
-    runs: KnownRuns = field(default_factory=KnownRuns)
+    runs: PromptResults = field(default_factory=PromptResults)
     refused: list[RefusedFile] = field(default_factory=list)
     unread: dict[str, int] = field(default_factory=dict)
     files: int = 0

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult
 from skillvault.api import Vault
 from skillvault.cli import mcp_server
 from skillvault.cli.commands import cli
-from skillvault.clients.agents import MARKS
+from skillvault.clients.agents import AGENT_VARIABLES
 from skillvault.model.records import OBSERVERS
 from skillvault.sessions.closing import Closing
 from tests import forked
@@ -42,7 +42,7 @@ def claim(vault: Vault, *decisions: str) -> None:
     vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(claims)], now=NOW)
 
 
-@pytest.fixture(params=sorted(MARKS))
+@pytest.fixture(params=sorted(AGENT_VARIABLES))
 def agents_mark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """In a session of each agent."""
     monkeypatch.setenv(request.param, "1")

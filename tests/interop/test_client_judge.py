@@ -170,7 +170,7 @@ def read_home(home: Path) -> dict[str, str]:
 def make_eight_wait(vault: Vault) -> None:
     """Leave eight questions about work of the last hour, and none that is older."""
     for question in vault.queue.open_questions():
-        vault.queue.drop_question(question.matter_key)
+        vault.queue.drop_question(question.answer_key)
     now = datetime.now(UTC).replace(microsecond=0)
     outcomes = [
         raw(

@@ -211,7 +211,7 @@ class ByClient:
         """Return an asker of verdicts in a copy of a vault; a client takes a second to start."""
 
         def answer(vault: Vault) -> None:
-            report = ClientCalls(vault.store, vault.queue, clock.wall).ask_waiting()
+            report = ClientCalls(vault.store, vault.queue, clock.wall).ask_open_questions()
             if report.stopped:
                 raise UnavailableError(report.stopped)
 

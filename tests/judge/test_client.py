@@ -63,14 +63,14 @@ def test_its_answers_replace_the_offline_words(asked: Vault, client: str) -> Non
     for number in range(3):
         record(asked, number)
     assert judges(asked) == {"offline"}
-    report = calls_of(asked).ask_waiting()
+    report = calls_of(asked).ask_open_questions()
     assert (report.stopped, report.refused) == ("", [])
     assert report.answers == report.questions == len(asked.store.snapshot().answers)
     assert judges(asked) == {"client"}
     insights = {one.key_insight for one in asked.store.snapshot().evaluations.values()}
     assert insights == {INSIGHT["key_insight"]}
     assert any("Claude on" in skill.body for skill in asked.store.snapshot().skills.values())
-    assert calls_of(asked).ask_waiting().calls == 0
+    assert calls_of(asked).ask_open_questions().calls == 0
     assert asked.check().problems == []
 
 
@@ -100,7 +100,7 @@ def test_little_waits_and_much_is_asked(asked: Vault) -> None:
     latest = max(one.occurred_at for one in asked.store.snapshot().outcomes.values())
     soon, later = latest + timedelta(hours=1), latest + timedelta(days=1)
     calls = [
-        ClientCalls(asked.store, asked.queue, at.timestamp).ask_waiting(when_due=True).calls
+        ClientCalls(asked.store, asked.queue, at.timestamp).ask_open_questions(when_due=True).calls
         for at in (soon, later)
     ]
     assert calls[0] == 0
@@ -110,14 +110,14 @@ def test_little_waits_and_much_is_asked(asked: Vault) -> None:
 def test_the_day_has_a_budget_of_calls_and_of_tokens(asked: Vault) -> None:
     record(asked, 1)
     appoint(asked, provider="client", client_calls_per_day=1)
-    report = calls_of(asked).ask_waiting()
+    report = calls_of(asked).ask_open_questions()
     assert report.calls == 1
     assert "client_calls_per_day" in report.stopped
     appoint(asked, provider="client", client_tokens_per_day=700)
-    assert "client_tokens_per_day" in calls_of(asked).ask_waiting().stopped
-    assert calls_of(asked, _tomorrow()).ask_waiting().stopped != ""
+    assert "client_tokens_per_day" in calls_of(asked).ask_open_questions().stopped
+    assert calls_of(asked, _tomorrow()).ask_open_questions().stopped != ""
     appoint(asked, provider="client")
-    assert calls_of(asked, _tomorrow()).ask_waiting().stopped == ""
+    assert calls_of(asked, _tomorrow()).ask_open_questions().stopped == ""
 
 
 def _tomorrow() -> Clock:
@@ -131,7 +131,7 @@ def test_with_little_left_the_urgent_comes_first(asked: Vault) -> None:
         record(asked, number)
     appoint(asked, provider="client", client_calls_per_day=1)
     (_, batch), *_ = calls_of(asked).batches()
-    urgent = [one.matter_key for one in asked.queue.open_questions() if one.is_urgent]
+    urgent = [one.answer_key for one in asked.queue.open_questions() if one.is_urgent]
     assert urgent
     assert batch.keys["q1"] == urgent[0]
 
@@ -141,7 +141,7 @@ def test_a_verdict_is_asked_with_how_the_latest_ones_turned_out(asked: Vault) ->
         record(asked, number)
     for call, _ in calls_of(asked).batches():
         assert "your_latest_verdicts_here" not in call.stdin
-    calls_of(asked).ask_waiting()
+    calls_of(asked).ask_open_questions()
     record(asked, 2)
     (call,) = [
         call
@@ -165,7 +165,7 @@ def judged(vault: Vault) -> list[Evaluation]:
 def test_status_and_stats_tell_the_budget(asked: Vault) -> None:
     record(asked, 1)
     appoint(asked, provider="client", client_calls_per_day=9, client_tokens_per_day=12_345)
-    report = ClientCalls(asked.store, asked.queue).ask_waiting()
+    report = ClientCalls(asked.store, asked.queue).ask_open_questions()
     usage = f"today {report.calls} of 9 calls, {report.tokens:,} of 12,345 tokens"
     for command in ("status", "stats"):
         said = CliRunner().invoke(cli, ["--vault", str(asked.root), command])
@@ -189,7 +189,9 @@ def test_what_changes_much_is_asked_after_a_session_as_far_as_the_week_allows(
         one = trade(decision__reasoning=why, occurred_at=at.isoformat(), decision__made_at=None)
         asked.record([("o.json", as_file(one))], now=at)
         asked.run(now=at)
-        report = ClientCalls(asked.store, asked.queue, at.timestamp).ask_waiting(when_due=True)
+        report = ClientCalls(asked.store, asked.queue, at.timestamp).ask_open_questions(
+            when_due=True
+        )
         counts.append(report.calls)
     assert counts == [1, 1, 0, 1, 0, 0]
 
@@ -198,7 +200,7 @@ def test_all_is_asked_after_a_session_of_eight_outcomes(asked: Vault) -> None:
     """The week's calls reach for lessons, verdicts and texts."""
     for number in range(8):
         record(asked, number)
-    calls_of(asked).ask_waiting(when_due=True)
+    calls_of(asked).ask_open_questions(when_due=True)
     assert asked.queue.open_questions() == []
 
 
@@ -208,7 +210,7 @@ def test_nobody_is_asked_twice_at_once(asked: Vault) -> None:
         done = CliRunner().invoke(cli, ["--vault", str(asked.root), "status"])
         assert done.exit_code == 0
         with pytest.raises(Exception, match="asked already"):
-            calls_of(asked).ask_waiting()
+            calls_of(asked).ask_open_questions()
 
 
 # ── outputs ──────────────────────────────────────────────────────────────────────────
@@ -286,7 +288,7 @@ POINTS = (
 
 def _ask(root: Path) -> None:
     vault = Vault(root)
-    ClientCalls(vault.store, vault.queue, Clock().wall).ask_waiting(wait=20)
+    ClientCalls(vault.store, vault.queue, Clock().wall).ask_open_questions(wait=20)
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -324,7 +326,7 @@ def test_the_child_is_nice_alone_and_marked(asked: Vault, api: Server) -> None:
         return claude(body)
 
     api.script = look
-    assert calls_of(asked).ask_waiting().stopped == ""
+    assert calls_of(asked).ask_open_questions().stopped == ""
     assert set(map(str, seen)) == {str((10, True, [], True))}
 
 

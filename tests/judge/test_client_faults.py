@@ -107,7 +107,7 @@ def wrong_answers(vault: Vault) -> list[str]:
 
 def questions_of(vault: Vault) -> list[str]:
     """The keys of what waits."""
-    return sorted(one.matter_key for one in vault.queue.open_questions())
+    return sorted(one.answer_key for one in vault.queue.open_questions())
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_fault_leaves_the_offline_words_and_the_questions(
 ) -> None:
     appoint(asked, provider="client", client=client, client_calls_per_day=max(position, 1))
     if position:  # the calls before are answered
-        assert ClientCalls(asked.store, asked.queue).ask_waiting().calls == position
+        assert ClientCalls(asked.store, asked.queue).ask_open_questions().calls == position
     seconds = 1 if name in ("hangs", "after-the-kill") else 60
     appoint(asked, provider="client", client=client, client_seconds=seconds, **LIMITS)
     monkeypatch.setenv("FAKE_FAULT", name)
@@ -130,7 +130,7 @@ def test_a_fault_leaves_the_offline_words_and_the_questions(
     for repeat in range(REPEATS):
         # A client that does not answer is asked four times an hour at most.
         clock = partial(later, 2 * HOUR * repeat)
-        report = ClientCalls(asked.store, asked.queue, clock).ask_waiting(wait=20)
+        report = ClientCalls(asked.store, asked.queue, clock).ask_open_questions(wait=20)
         assert FAILS[name] in report.stopped
         assert bool(report.stopped) == bool(FAILS[name])
         assert wrong_answers(asked) == []
@@ -164,7 +164,7 @@ def second_asker(asked: Vault, api: Server) -> Iterator[list[str]]:
         (asked.root / ".git/skillvault/client.lock").unlink(missing_ok=True)
         vault = Vault(asked.root)
         try:
-            said.append(ClientCalls(vault.store, vault.queue).ask_waiting().stopped)
+            said.append(ClientCalls(vault.store, vault.queue).ask_open_questions().stopped)
         except VaultBusyError as error:
             said.append(str(error))
         return answer(body)
@@ -190,7 +190,7 @@ def test_what_does_no_harm_brings_the_answers(
     for repeat in range(REPEATS):
         if repeat:
             record(asked, repeat + 2)
-        report = ClientCalls(asked.store, asked.queue, *clock).ask_waiting(wait=20)
+        report = ClientCalls(asked.store, asked.queue, *clock).ask_open_questions(wait=20)
         assert report.stopped == ""
         assert wrong_answers(asked) == []
         assert questions_of(asked) == []

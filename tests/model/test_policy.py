@@ -3,8 +3,7 @@
 import pytest
 
 from skillvault.model.errors import BadInputError
-from skillvault.model.policy import Policy
-from skillvault.model.policy_file import parse_policy
+from skillvault.model.policy import Policy, parse_policy
 from tests.tables import policy_table, setting_sentences
 
 

@@ -23,8 +23,7 @@ from skillvault.learning.recommend.recommend import (
 from skillvault.learning.recommend.relevance import Match
 from skillvault.loop.profiles import rules_of
 from skillvault.model.brief import BlindCase, Case, InsightText, Verdict
-from skillvault.model.policy import Policy
-from skillvault.model.policy_file import parse_policy
+from skillvault.model.policy import Policy, parse_policy
 from skillvault.model.records import stamp
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade

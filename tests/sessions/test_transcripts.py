@@ -19,8 +19,7 @@ from skillvault.api import Vault
 from skillvault.exchange.formats import read_outcomes
 from skillvault.exchange.transcripts.checks import find_tool
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.policy import Policy
-from skillvault.model.policy_file import parse_policy
+from skillvault.model.policy import Policy, parse_policy
 from skillvault.model.records import Outcome
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from skillvault import api
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.clients.agents import MARKS
+from skillvault.clients.agents import AGENT_VARIABLES
 from skillvault.model.errors import GitError, SkillvaultError, UncommittedEditError, UsageError
 from skillvault.team import erase as erasing
 from skillvault.team.erase import Erasure
@@ -397,7 +397,7 @@ def test_files_of_the_inbox_and_the_quarantine_are_cleaned_too(team: Team) -> No
 
 def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:
     ada, ben, _ = team.clones
-    person = {name: value for name, value in os.environ.items() if name not in MARKS}
+    person = {name: value for name, value in os.environ.items() if name not in AGENT_VARIABLES}
     terminal = Terminal(ada.root, "erase", columns=100, environment=person)
     terminal.wait(lambda text: text.endswith(">"))
     terminal.press(f"{NAME}\n{SECRET}\n\n")

@@ -117,7 +117,7 @@ class ClientCalls:
             open_questions = [question for question in open_questions if question not in chosen]
         return calls
 
-    def ask_waiting(self, *, wait: float = 0.0, when_due: bool = False) -> ClientReport:
+    def ask_open_questions(self, *, wait: float = 0.0, when_due: bool = False) -> ClientReport:
         """Ask the waiting questions and commit the answers; with `when_due` only if due.
 
         Raise VaultBusyError if another process asks for more than `wait` seconds.
@@ -127,7 +127,7 @@ class ClientCalls:
         with client_lock(self._state_folder, wait) as lock:
             try:
                 self._take_replies(report)
-                self._commit_replies([q.matter_key for q in self._queue.open_questions()], report)
+                self._commit_replies([q.answer_key for q in self._queue.open_questions()], report)
                 due_kinds = set() if when_due else {True, False}
                 while report.calls < _MAX_CALLS:
                     open_questions = self._unanswered()
@@ -151,7 +151,7 @@ class ClientCalls:
         """Return the open questions, without those whose replies were useless too often."""
         failed_items = self._ledger.failed_items(_MAX_ATTEMPTS)
         open_questions = self._queue.open_questions()
-        return [question for question in open_questions if question.matter_key not in failed_items]
+        return [question for question in open_questions if question.answer_key not in failed_items]
 
     def _due_kinds(self, waiting: "Sequence[OpenQuestion]") -> set[bool]:
         """Return the kinds of questions to ask now: verdicts (True), other questions (False).
@@ -167,7 +167,7 @@ class ClientCalls:
         if are_all_due:
             return {True, False}
         latest_time = self._now() - timedelta(days=self._client.max_wait_days)
-        return {question.is_verdict for question in waiting if question.place.at <= latest_time}
+        return {question.is_verdict for question in waiting if question.metadata.at <= latest_time}
 
     def _select_after_session(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions of one call right after a session: lessons, and changed guides.

@@ -45,7 +45,7 @@ def check_reply(reply: object, kind: type[_Reply], noun: str) -> _Reply:
     return replace(record, answer=answer) if isinstance(answer, AcceptedAnswer) else record
 
 
-class AnswerPlace(NamedTuple):
+class AnswerMetadata(NamedTuple):
     """The domain of an answer, the time of its latest outcome, and its trust."""
 
     domain: str
@@ -53,28 +53,30 @@ class AnswerPlace(NamedTuple):
     trust: Trust = "local"
 
 
-def place_of(outcomes: Sequence[Outcome]) -> AnswerPlace:
+def metadata_of(outcomes: Sequence[Outcome]) -> AnswerMetadata:
     """Return the domain, latest time and least trust of the outcomes that an answer is about."""
     time = max(outcome.occurred_at for outcome in outcomes)
-    return AnswerPlace(outcomes[0].domain, time, _least_trust(outcomes))
+    return AnswerMetadata(outcomes[0].domain, time, _least_trust(outcomes))
 
 
 def _least_trust(records: Iterable[Outcome | Fact | Session]) -> Trust:
     return "untrusted" if any(record.trust == "untrusted" for record in records) else "local"
 
 
-def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | None = None) -> Answer:
+def answer_record(
+    answer: AcceptedAnswer, metadata: AnswerMetadata, session: str | None = None
+) -> Answer:
     """Return the record that stores an answer in the vault."""
     return Answer(
         id=answer.topic.question,
-        domain=place.domain,
+        domain=metadata.domain,
         kind=answer.topic.kind,
         subject=answer.topic.subject,
         material=answer.topic.material,
-        at=place.at,
+        at=metadata.at,
         judge=answer.judge,
         session=session,
-        trust=place.trust,
+        trust=metadata.trust,
         reply=answer.reply,
     )
 
@@ -91,17 +93,17 @@ def with_draft(change: Change, draft: Draft, snapshot: Snapshot) -> Change:
     )
 
 
-def place_of_brief(brief: Brief) -> AnswerPlace:
+def metadata_of_brief(brief: Brief) -> AnswerMetadata:
     """Return the domain, latest time and least trust of the material of a text."""
     if isinstance(brief, Recurrence):
         time = max(fact.order[0] for fact in brief.facts)
-        return AnswerPlace(brief.facts[0].domain, time, _least_trust(brief.facts))
+        return AnswerMetadata(brief.facts[0].domain, time, _least_trust(brief.facts))
     if isinstance(brief, SessionExcerpt):
         time = max(session.ended_at for session in brief.sessions)
-        return AnswerPlace(brief.domain, time, _least_trust(brief.sessions))
+        return AnswerMetadata(brief.domain, time, _least_trust(brief.sessions))
     if isinstance(brief, Passage):
-        return AnswerPlace(brief.source.domain, brief.source.created_at)
-    return place_of(brief_outcomes(brief))
+        return AnswerMetadata(brief.source.domain, brief.source.created_at)
+    return metadata_of(brief_outcomes(brief))
 
 
 def brief_outcomes(brief: Brief) -> Sequence[Outcome]:
@@ -128,7 +130,7 @@ def write_draft(judge: Judge, brief: Brief) -> Draft | None:
         return replace(offline_draft, note=note) if offline_draft else None
     if draft is None or draft.answer is None:
         return draft
-    return replace(draft, record=answer_record(draft.answer, place_of_brief(brief)))
+    return replace(draft, record=answer_record(draft.answer, metadata_of_brief(brief)))
 
 
 def _builtins(reply: object) -> object:

@@ -105,7 +105,7 @@ class QuestionQueue:
         file = self._dropped_file()
         keys = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
         open_questions = self._open_questions(run or self._new_run(), untrusted=untrusted)
-        return [question for question in open_questions if question.matter_key not in keys]
+        return [question for question in open_questions if question.answer_key not in keys]
 
     def answer(
         self,
@@ -151,7 +151,7 @@ class QuestionQueue:
     ) -> tuple[dict[str, Answer], dict[str, str]]:
         run = self._new_run()
         open_questions = self._open_questions(run, untrusted=True)
-        by_key = {question.matter_key: question for question in open_questions}
+        by_key = {question.answer_key: question for question in open_questions}
         records: dict[str, Answer] = {}
         reasons: dict[str, str] = {}
         for reply in answers:
@@ -166,7 +166,7 @@ class QuestionQueue:
     def drop_question(self, key: str) -> None:
         """Do not ask a question again in this clone; the offline text stays."""
         open_questions = self._open_questions(self._new_run(), untrusted=True)
-        if key not in {question.matter_key for question in open_questions}:
+        if key not in {question.answer_key for question in open_questions}:
             raise UsageError(f"{key}: no such question is open; see `skillvault ask`")
         path = self._dropped_file()
         path.parent.mkdir(exist_ok=True)
@@ -200,7 +200,7 @@ class QuestionQueue:
         accepted_reply = _accept_reply(question, reply)
         author = replace(_agent_of(run).author(), tokens=reply.tokens)
         answer = question.judge_question.as_answer(accepted_reply, author)
-        return judge_replies.answer_record(answer, question.place, session)
+        return judge_replies.answer_record(answer, question.metadata, session)
 
 
 def _agent_of(run: "Run") -> "agent.AgentJudge":
@@ -239,10 +239,10 @@ def _refusal(reason: str) -> BadInputError:
 def _asked_question(question: "OpenQuestion") -> AskedQuestion:
     request = question.request
     return AskedQuestion(
-        key=question.matter_key,
+        key=question.answer_key,
         kind=question.judge_question.topic.kind,
         about=question.about,
-        trust=question.place.trust,
+        trust=question.metadata.trust,
         prompt=request.system.strip(),
         record=request.user,
         schema=request.schema,

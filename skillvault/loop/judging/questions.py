@@ -29,10 +29,10 @@ from skillvault.loop.documents import decide_passage
 from skillvault.loop.evaluate import case_of
 from skillvault.loop.general import compose_general, living_general_patterns
 from skillvault.loop.judging.judge_replies import (
-    AnswerPlace,
+    AnswerMetadata,
     brief_outcomes,
-    place_of,
-    place_of_brief,
+    metadata_of,
+    metadata_of_brief,
 )
 from skillvault.loop.managed_skills import read_references, shelf_of
 from skillvault.loop.next_versions import with_waiting_account
@@ -84,7 +84,7 @@ class OpenQuestion(NamedTuple):
     judge_question: Question[Any]
     about: str
     rank: int
-    place: AnswerPlace
+    metadata: AnswerMetadata
     sessions: frozenset[str] = frozenset()
     text: RewritableText | None = None
     source_ids: frozenset[str] = frozenset()
@@ -112,7 +112,7 @@ class OpenQuestion(NamedTuple):
         return self.judge_question.request
 
     @property
-    def matter_key(self) -> str:
+    def answer_key(self) -> str:
         """The key under which the answer is stored."""
         return self.judge_question.topic.question
 
@@ -131,12 +131,12 @@ def find_open_questions(
             recent_ids[domain] = ids
     questions: dict[str, OpenQuestion] = {}
     for question in _find_questions(run, judge, recent_ids):
-        is_allowed = untrusted or question.place.trust == "local"
-        if is_allowed and question.matter_key not in run.snapshot.answers:
-            questions.setdefault(question.matter_key, question)
+        is_allowed = untrusted or question.metadata.trust == "local"
+        if is_allowed and question.answer_key not in run.snapshot.answers:
+            questions.setdefault(question.answer_key, question)
     return sorted(
         questions.values(),
-        key=lambda q: (q.rank, -q.changed_share, -q.place.at.timestamp(), q.matter_key),
+        key=lambda q: (q.rank, -q.changed_share, -q.metadata.at.timestamp(), q.answer_key),
     )
 
 
@@ -172,7 +172,7 @@ def _find_questions(
     for domain in sorted(run.snapshot.sessions.domains_of("untrusted")):
         start = _earliest_time(run, domain)
         for text in session_texts(run, domain):
-            if place_of_brief(text.brief).at >= start:
+            if metadata_of_brief(text.brief).at >= start:
                 yield from _text_questions(run, judge, text)
 
 
@@ -197,19 +197,19 @@ def _outcome_questions(
     """
     case, verdict = case_of(run, outcome), judge.questions.verdict_question(blind_case(outcome))
     insight = insight_question(judge, case)
-    place = place_of([outcome])
+    metadata = metadata_of([outcome])
     if insight is None:
         return
     if outcome.decision.reasoning.strip():
         witnesses = (answer.session for answer in run.snapshot.answers.about(outcome.id))
         sessions = frozenset(filter(None, [outcome.source.session, *witnesses]))
-        yield OpenQuestion(verdict, outcome.id, _VERDICT, place, sessions)
+        yield OpenQuestion(verdict, outcome.id, _VERDICT, metadata, sessions)
     rank = _RANKS.get(insight.topic.kind, _INSIGHT)
     if run.profile.is_surprise(evaluation, run.policy):
         rank = _SURPRISE
     elif outcome.result.status == "failure" and outcome.observer == "person":
         rank = _SEEN_FAILURE
-    yield OpenQuestion(insight, outcome.id, rank, place)
+    yield OpenQuestion(insight, outcome.id, rank, metadata)
 
 
 def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | None:
@@ -224,9 +224,9 @@ def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterat
     rank, share = _RANKS.get(question.topic.kind, _TEXT), 0.0
     if isinstance(text.brief, Findings) and text.brief.kind == "guide":
         rank, share = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
-    place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
+    metadata, outcomes = metadata_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
     yield OpenQuestion(
-        question, text.skill, rank, place, text=text, source_ids=outcomes, changed_share=share
+        question, text.skill, rank, metadata, text=text, source_ids=outcomes, changed_share=share
     )
 
 

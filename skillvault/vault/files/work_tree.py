@@ -10,8 +10,7 @@ from functools import cached_property
 from skillvault.model import codec, records
 from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import LinkList, read_links
-from skillvault.model.policy import Policy
-from skillvault.model.policy_file import parse_policy
+from skillvault.model.policy import Policy, parse_policy
 from skillvault.model.skill_evidence import TryLines, parse_tries
 from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout

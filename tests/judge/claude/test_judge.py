@@ -14,7 +14,7 @@ from skillvault.judge.claude.questions import JudgeRequest
 from skillvault.judge.claude.wire import _event_loop, _start_loop, request_body
 from skillvault.model.claude_models import BATCH_RATE, MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import BadInputError
-from skillvault.model.policy_file import parse_policy
+from skillvault.model.policy import parse_policy
 from skillvault.model.records import Evaluation
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade

@@ -21,8 +21,7 @@ from skillvault.learning.recommend.recommend import (
 from skillvault.learning.recommend.relevance import Match, value_of
 from skillvault.learning.recommend.render import prompt, selection_values
 from skillvault.loop.profiles import rules_of
-from skillvault.model.policy import Boost, EffectPolicy, Policy, RecommendPolicy
-from skillvault.model.policy_file import parse_policy
+from skillvault.model.policy import Boost, EffectPolicy, Policy, RecommendPolicy, parse_policy
 from skillvault.model.text.text import count_tokens
 from tests.vectors import vectors
 

@@ -15,8 +15,7 @@ from skillvault.learning.recommend.recommend import (
 )
 from skillvault.learning.recommend.render import prompt, record, xml
 from skillvault.loop.profiles import rules_of
-from skillvault.model.policy import Policy
-from skillvault.model.policy_file import parse_policy
+from skillvault.model.policy import Policy, parse_policy
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 QUERY = Query(domain="perps", decision="d-1", context={"volatility": "high"}, limit=2)

@@ -15,8 +15,7 @@ from skillvault.learning.seed.strategy import period_of
 from skillvault.model.brief import Draft, Period
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.errors import BadInputError
-from skillvault.model.policy import GeneratePolicy, Policy
-from skillvault.model.policy_file import parse_policy
+from skillvault.model.policy import GeneratePolicy, Policy, parse_policy
 from skillvault.model.records import Link, Outcome, Ref, Skill, stamp
 from tests.given import NOW, evaluation, outcome, raw
 

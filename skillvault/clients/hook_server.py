@@ -9,19 +9,13 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import skillvault
-from skillvault.clients.hook_client import (
-    ACCEPTED,
-    DONE,
-    ENVIRONMENT,
-    GO,
-    is_private,
-    socket_path,
-)
+from skillvault.clients.hook_client import ACCEPTED, DONE, ENVIRONMENT, GO, is_private, socket_path
 
 _PATIENCE = 1.0  # seconds for a client to send its request, and to confirm that it still waits
 _MAX_REQUEST = 32 * 1024 * 1024  # bytes
@@ -46,7 +40,8 @@ class HookServer:
     def __init__(self, root: Path, answer: Callable[[HookRequest], str | None]) -> None:
         self._socket_path = Path(socket_path(str(root)))
         self._answer = answer
-        self._lock = threading.Lock()
+        # One thread answers all hooks, so that they share its connections and their caches.
+        self._answering = ThreadPoolExecutor(max_workers=1)
         self._last_request = time.monotonic()
         self._program = _program_state()
         self._listener: socket.socket | None = None
@@ -81,6 +76,7 @@ class HookServer:
         if self._listener is not None:
             self._listener.close()
             self._listener = None
+            self._answering.shutdown(wait=False)
             with suppress(FileNotFoundError):
                 if self._socket_path.stat().st_ino == self._inode:  # not replaced by a server
                     self._socket_path.unlink()
@@ -110,12 +106,15 @@ class HookServer:
             connection.sendall(ACCEPTED)
             if connection.recv(1) != GO:
                 return
-            with self._lock:
-                self._last_request = time.monotonic()
-                text = self._answer(request)
-                self._last_request = time.monotonic()
+            text = self._answering.submit(self._answer_now, request).result()
             if text is not None:
                 connection.sendall(DONE + text.encode(errors="replace"))
+
+    def _answer_now(self, request: HookRequest) -> str | None:
+        self._last_request = time.monotonic()
+        text = self._answer(request)
+        self._last_request = time.monotonic()
+        return text
 
 
 def _read_request(connection: socket.socket) -> HookRequest | None:

@@ -14,13 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.clients import hook_client
-from skillvault.clients.edits import (
-    FileEdit,
-    JsonEntry,
-    block_edit,
-    json_edit,
-    lines_edit,
-)
+from skillvault.clients.edits import FileEdit, JsonEntry, block_edit, json_edit, lines_edit
 from skillvault.clients.notes import project_of
 from skillvault.model.errors import BadInputError, UsageError
 

@@ -18,15 +18,7 @@ from skillvault.learning.rejection import Rejections
 from skillvault.learning.rules import Rules
 from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
-from skillvault.model.records import (
-    Commit,
-    Correction,
-    Evaluation,
-    Fact,
-    Outcome,
-    Ref,
-    Session,
-)
+from skillvault.model.records import Commit, Correction, Evaluation, Fact, Outcome, Ref, Session
 from skillvault.model.skill_evidence import TRIED
 from skillvault.model.text.text import format_percent, join_items, pluralize
 

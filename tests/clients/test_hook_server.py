@@ -90,6 +90,22 @@ def test_many_clients_at_once_each_get_one_answer(tmp_path: Path) -> None:
     assert got.count(b"learned") + got.count(None) == len(got)
 
 
+def test_all_hooks_are_answered_in_one_thread_which_keeps_its_caches(tmp_path: Path) -> None:
+    threads: list[threading.Thread] = []
+
+    def answer(_: HookRequest) -> str:
+        threads.append(threading.current_thread())
+        return "learned"
+
+    server = HookServer(tmp_path, answer)
+    assert server.start()
+    for _ in range(3):
+        assert ask(tmp_path) == b"learned"
+    server.close()
+    assert len(threads) == 3
+    assert len({*threads}) == 1
+
+
 def test_a_hook_finds_the_named_vault_else_the_nearest_else_the_users_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

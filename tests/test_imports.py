@@ -78,6 +78,10 @@ def test_a_question_loads_only_what_it_uses(question: str, asked: tuple[Path, st
     assert loaded & OTHERS == {"click", "msgspec"} | ALSO[question]
 
 
+def test_the_check_of_each_commit_loads_only_what_reads_records(asked: tuple[Path, str]) -> None:
+    assert not _loaded(asked[0], "cli", "check", "--staged") & (NEVER - {"pygit2"})
+
+
 @pytest.mark.parametrize(
     ("question", "args"), [("search", ()), ("recommend", ("--strategy", "semantic"))]
 )

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -483,16 +483,6 @@ def _read_transcripts(
 
 
 # ── transcripts that a vault lacks ───────────────────────────────────────────────────
-
-
-def import_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Add `--import/--no-import`; see `offer_sessions`."""
-    return click.option(
-        "--import/--no-import",
-        "imports",
-        default=None,
-        help="Read your earlier sessions, or leave them (default: ask, in a terminal).",
-    )(command)
 
 
 def offer_sessions(

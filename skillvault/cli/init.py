@@ -13,11 +13,12 @@ from click.core import ParameterSource
 from skillvault import api
 from skillvault.api import Vault
 from skillvault.api import doctor as examine
-from skillvault.cli.exchange import import_option, offer_sessions
+from skillvault.cli import exchange, run
 from skillvault.cli.options import (
     VaultPath,
     choose_vault,
     echo,
+    import_option,
     list_some,
     now_option,
     open_vault,
@@ -27,15 +28,13 @@ from skillvault.cli.options import (
     vault_option,
     vault_path_of,
 )
-from skillvault.cli.run import run_shape
 
 if TYPE_CHECKING:
     from skillvault.inspect.doctor import Row
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem
 from skillvault.model.text.text import pluralize
-from skillvault.sessions.transcripts import CODING
-from skillvault.sessions.trial import find_new_sessions
+from skillvault.sessions import transcripts, trial
 from skillvault.vault.files import layout
 
 _WORKFLOW_FILES = {"github": ".github/workflows/skillvault.yml", "gitlab": ".gitlab-ci.yml"}
@@ -92,10 +91,11 @@ def init(
     for line in report.left:
         say(f"to do by hand: {line}")
     is_new = any(line.startswith("the first commit") for line in report.did)
-    if imports or (is_new and domains in ((), (CODING,))):
-        groups = find_new_sessions(vault.store.snapshot().outcomes, lambda _: CODING)
+    if imports or (is_new and domains in ((), (transcripts.CODING,))):
+        outcomes = vault.store.snapshot().outcomes
+        groups = trial.find_new_sessions(outcomes, lambda _: transcripts.CODING)
         words = ["skillvault", "init", str(vault.root), "--import"]
-        offer_sessions(vault, groups, "in all of your projects", words, imports=imports)
+        exchange.offer_sessions(vault, groups, "in all of your projects", words, imports=imports)
     if is_new:
         say("next: skillvault setup claude-code (or codex) in your project, or without an agent:")
         say("      skillvault record --example > my-outcome.yaml, edit it, record it, run")
@@ -169,7 +169,7 @@ def _preview_upgrade(vault: Vault, *, as_data: bool) -> None:
     """Print a line for each step, with the number of its records and the first of them."""
     report = api.upgrade(vault, dry=True)
     if as_data:
-        print_json(run_shape(report))
+        print_json(run.run_shape(report))
         return
     refs: dict[tuple[str, str], list[str]] = {}
     for result in report.done:

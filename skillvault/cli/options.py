@@ -103,6 +103,16 @@ def json_option(function: _Command) -> _Command:
     return click.option("--json", "as_data", is_flag=True, help="Print JSON.")(function)
 
 
+def import_option(function: _Command) -> _Command:
+    """Add `--import/--no-import`; see `offer_sessions`."""
+    return click.option(
+        "--import/--no-import",
+        "imports",
+        default=None,
+        help="Read your earlier sessions, or leave them (default: ask, in a terminal).",
+    )(function)
+
+
 def now_option(function: _Command) -> _Command:
     """Add `--now TIME`: the clock for tests and replays."""
     return click.option(

@@ -13,14 +13,14 @@ from typing import Any
 import click
 
 from skillvault.api import Vault
-from skillvault.cli import mcp_server
+from skillvault.cli import exchange, mcp_server
 from skillvault.cli.commands import COMPLETING
-from skillvault.cli.exchange import CLIENT_NAMES, import_option, offer_sessions
 from skillvault.cli.options import (
     choose_vault,
     dry_option,
     echo,
     echo_diff,
+    import_option,
     make_own_vault,
     open_vault,
     say,
@@ -37,6 +37,7 @@ from skillvault.model.errors import NotAVaultError, UsageError
 from skillvault.model.records import Problem
 from skillvault.model.text.text import pluralize
 from skillvault.review.commits import commit_changes
+from skillvault.sessions import trial
 from skillvault.sessions.client_setup import (
     ClientSetup,
     FileChange,
@@ -44,7 +45,6 @@ from skillvault.sessions.client_setup import (
     carry_out_edit,
     state_of,
 )
-from skillvault.sessions.trial import find_new_sessions
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.files import layout
 from skillvault.vault.setup import check_domains
@@ -275,9 +275,9 @@ def _offer_sessions(
     words += ["--domain", options.domain] if options.domain else []
     words += ["--link"] * options.links
     domain_in = partial(domain_of, patterns=settings.domains, default=options.domain)
-    groups = find_new_sessions(vault.store.snapshot().outcomes, domain_in, project)
+    groups = trial.find_new_sessions(vault.store.snapshot().outcomes, domain_in, project)
     scope = "in this project" if project else "in all of your projects"
-    offer_sessions(vault, groups, scope, words, imports=imports)
+    exchange.offer_sessions(vault, groups, scope, words, imports=imports)
 
 
 def _command_of(client: str, options: SetupOptions) -> list[str]:
@@ -377,6 +377,6 @@ def _say_end(
         say(f"{files} put back")
     else:
         undo = shlex.join([*_command_of(client, options), "--remove"])
-        say(f"{files} changed; restart {CLIENT_NAMES[client]}; `{undo}` takes it back")
+        say(f"{files} changed; restart {exchange.CLIENT_NAMES[client]}; `{undo}` takes it back")
         if client == "codex":
             say("in Codex, trust the project, and its hooks with /hooks")

@@ -17,7 +17,7 @@ from tests.judge.server import serving
 HERE = Path(__file__).parent
 STORIES = sorted(p.parent.name for p in HERE.glob("*/commands.sh"))
 # Each command of these is a process, as a user's is; those of the others run in this one.
-IN_PROCESSES = ("one-task", "with-claude")
+IN_PROCESSES = ("bad-input", "one-task")
 # Whole, as the program shortens them, and as git does. An id of a record has a `-` before its
 # digits and stays: it follows from the record alone.
 OBJECT = re.compile(r"(?<![\w-])(?:[0-9a-f]{40}|[0-9a-f]{10}|[0-9a-f]{7})(?![\w-])")

@@ -141,18 +141,20 @@ def ours(count: int, text: str = "# A\n\nText.\n") -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "stays"),
+    ("changes", "count", "text", "stays"),
     [
-        (as_eurekaclaw_writes(ours(12)), ours(12), True),
-        (as_eurekaclaw_writes(ours(12), usage_count=15), ours(12), True),
-        (as_eurekaclaw_writes(ours(12), usage_count=15), ours(20), False),
-        (as_eurekaclaw_writes(ours(12), usage_count=15), ours(12, "# B\n"), False),
-        (ours(12), ours(14), False),
+        ({}, 12, "# A\n\nText.\n", True),
+        ({"usage_count": 15}, 12, "# A\n\nText.\n", True),
+        ({"usage_count": 15}, 20, "# A\n\nText.\n", False),
+        ({"usage_count": 15}, 12, "# B\n", False),
+        (None, 14, "# A\n\nText.\n", False),
     ],
 )
 def test_the_file_stays_that_says_the_same_and_counts_more(
-    before: bytes, after: bytes, stays: bool
+    changes: dict[str, int] | None, count: int, text: str, stays: bool
 ) -> None:
+    page, after = ours(12), ours(count, text)
+    before = page if changes is None else as_eurekaclaw_writes(page, **changes)
     assert MANAGED_PART.put("SKILL.md", before, after) == (before if stays else after)
 
 

@@ -1,8 +1,9 @@
 """The real programs read what a vault and its exports have: each live skill, and none other."""
 
+import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,20 +36,25 @@ VALID = sorted(
 
 
 @pytest.fixture
-def learned(vault: Vault, person: Person, tmp_path: Path) -> Vault:
+def learned(prepared: Callable[[Callable[[Vault], object]], Vault], person: Person) -> Vault:
     """A vault with skills of its own, one of another program with files, and one that waits."""
+    return prepared(learn_skills)
+
+
+def learn_skills(vault: Vault) -> None:
+    """Let a vault learn skills and take in two, of which one waits."""
     examples = [EXAMPLES / name for name in ("trading.jsonl", "coding.jsonl")]
     vault.import_files("jsonl", examples, now=NOW)
     vault.run(now=NOW)
-    for name, text in (("release", FOREIGN), ("waiting", WAITING)):
-        folder = tmp_path / "foreign" / name
-        (folder / "scripts").mkdir(parents=True)
-        (folder / "SKILL.md").write_text(text)
-        (folder / "scripts/log.sh").write_text("git log -1\n")
-    vault.curate.installer.import_skills(tmp_path / "foreign", now=NOW)
+    with tempfile.TemporaryDirectory() as foreign:
+        for name, text in (("release", FOREIGN), ("waiting", WAITING)):
+            folder = Path(foreign) / name
+            (folder / "scripts").mkdir(parents=True)
+            (folder / "SKILL.md").write_text(text)
+            (folder / "scripts/log.sh").write_text("git log -1\n")
+        vault.curate.installer.import_skills(Path(foreign), now=NOW)
     vault.curate.approve("release-it", now=NOW)
     vault.curate.retire(vault.skills()[0].name, now=NOW)
-    return vault
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 
 from skillvault.vault.files import layout
 from tests.clones import bare
+from tests.in_process import run_script
 
 DOCS = Path(__file__).resolve().parents[2] / "docs/team.md"
 SCHEMAS = {"github": "vendor.github-workflows", "gitlab": "vendor.gitlab-ci"}
@@ -22,12 +23,9 @@ def shell(script: str, folder: Path, **variables: str) -> str:
     """Run a script, which must succeed, and return its output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, **variables}
-    command = ["bash", "-euo", "pipefail", "-c", script]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, (script, done.stdout, done.stderr)
-    return done.stdout
+    printed, code = run_script(f"set -u\n{script}", folder, environment)
+    assert code == 0, (script, printed)
+    return printed
 
 
 def workflow(forge: str) -> Path:

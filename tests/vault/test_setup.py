@@ -309,10 +309,10 @@ def test_the_post_merge_hook_is_made_only_on_request(vault: Vault) -> None:
 
 @pytest.fixture
 def guarded(person: Person) -> Person:
-    """A vault with one good skill, committed through the hook."""
+    """The person of a vault with one good skill."""
     person.write(SKILL, GOOD)
     person.git("add", "-A")
-    person.git("commit", "-qm", "a good skill")
+    person.git("commit", "-qnm", "a good skill")
     return person
 
 

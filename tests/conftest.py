@@ -125,7 +125,7 @@ def now() -> datetime:
     return NOW
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of shared vectors and data; skips where it is absent."""
     if not SHARED.is_dir():

@@ -20,6 +20,20 @@ def _learned(place: Path, form: str, file: Path) -> Vault:
     return vault
 
 
+@pytest.fixture(scope="module")
+def backtest(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    """The vault of a backtest, in which nothing is due."""
+    file = shared / "data/freqtrade/backtest-result.json"
+    return _learned(tmp_path_factory.mktemp("backtest") / "v", "freqtrade", file)
+
+
+@pytest.fixture(scope="module")
+def agent_runs(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    """The vault of the runs of agents, in which nothing is due."""
+    file = shared / "data/agent-runs/outcomes.jsonl"
+    return _learned(tmp_path_factory.mktemp("agent-runs") / "v", "jsonl", file)
+
+
 def _outcomes(tree: dict[str, Any]) -> Iterator[str]:
     """The outcomes at the leaves of a `why`; every end of it is in the vault."""
     for branch in tree["sources"]:
@@ -29,9 +43,8 @@ def _outcomes(tree: dict[str, Any]) -> Iterator[str]:
         yield from _outcomes(branch)
 
 
-def test_every_heavy_loss_of_the_backtest_has_its_warning(shared: Path, tmp_path: Path) -> None:
-    file = shared / "data/freqtrade/backtest-result.json"
-    vault = _learned(tmp_path / "v", "freqtrade", file)
+def test_every_heavy_loss_of_the_backtest_has_its_warning(backtest: Vault, shared: Path) -> None:
+    vault = backtest
     head = vault.store.snapshot()
     assert (len(head.outcomes), len(head.evaluations)) == (179, 179)
     heavy = {o.id for o in head.outcomes.values() if (o.result.score or 0) < -0.10}
@@ -41,24 +54,20 @@ def test_every_heavy_loss_of_the_backtest_has_its_warning(shared: Path, tmp_path
     assert heavy <= reached
     assert vault.check().problems == []
     assert vault.run(now=NOW).done == []
+    file = shared / "data/freqtrade/backtest-result.json"
     again = vault.import_files("freqtrade", [file], now=NOW)
     assert (again.done, len(again.known)) == ([], 179)
 
 
-def test_no_skill_of_the_backtest_names_hours_for_what_was_one_evening(
-    shared: Path, tmp_path: Path
-) -> None:
-    vault = _learned(tmp_path / "v", "freqtrade", shared / "data/freqtrade/backtest-result.json")
-    skills = vault.skills()
+def test_no_skill_of_the_backtest_names_hours_for_what_was_one_evening(backtest: Vault) -> None:
+    skills = backtest.skills()
     assert {skill.kind for skill in skills} >= {"guide", "warning"}
     assert "strategy" not in {skill.kind for skill in skills}  # nothing separates its outcomes
-    assert not any("decided between" in vault.skill(skill.name)[0].body for skill in skills)
+    assert not any("decided between" in backtest.skill(skill.name)[0].body for skill in skills)
 
 
-def test_the_agent_runs_teach_skills_that_reach_their_outcomes(
-    shared: Path, tmp_path: Path
-) -> None:
-    vault = _learned(tmp_path / "v", "jsonl", shared / "data/agent-runs/outcomes.jsonl")
+def test_the_agent_runs_teach_skills_that_reach_their_outcomes(agent_runs: Vault) -> None:
+    vault = agent_runs
     head = vault.store.snapshot()
     assert len(head.outcomes) == 63
     assert len(head.evaluations) == 63
@@ -72,21 +81,20 @@ def test_the_agent_runs_teach_skills_that_reach_their_outcomes(
     ]
 
 
-def test_the_agent_runs_make_facts_each_of_its_own_run(shared: Path, tmp_path: Path) -> None:
-    vault = _learned(tmp_path / "v", "jsonl", shared / "data/agent-runs/outcomes.jsonl")
-    facts = [fact.text for fact in vault.memory.facts()]
+def test_the_agent_runs_make_facts_each_of_its_own_run(agent_runs: Vault) -> None:
+    facts = [fact.text for fact in agent_runs.memory.facts()]
     assert len(facts) > 10
     assert not [text for text in facts if " decisions" in text]  # no count of other runs
 
 
-def test_any_order_of_the_same_import_gives_the_same_tree(shared: Path, tmp_path: Path) -> None:
+def test_any_order_of_the_same_import_gives_the_same_tree(
+    agent_runs: Vault, shared: Path, tmp_path: Path
+) -> None:
     lines = (shared / "data/agent-runs/outcomes.jsonl").read_text().splitlines()
-    trees = set()
-    for seed in (1, 2):
-        file = tmp_path / f"{seed}.jsonl"
-        file.write_text("\n".join(random.Random(seed).sample(lines, len(lines))))
-        vault = _learned(tmp_path / f"v{seed}", "jsonl", file)
-        trees.add(vault.store.git.text("rev-parse", "HEAD^{tree}"))
+    file = tmp_path / "outcomes.jsonl"
+    file.write_text("\n".join(random.Random(1).sample(lines, len(lines))))
+    vault = _learned(tmp_path / "v", "jsonl", file)
+    trees = {each.store.git.text("rev-parse", "HEAD^{tree}") for each in (agent_runs, vault)}
     assert len(trees) == 1
 
 

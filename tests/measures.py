@@ -58,9 +58,10 @@ def tree(module: str) -> ast.Module:
     return ast.parse(text_of(module))
 
 
-def functions(module: str) -> Iterator[_Function]:
+@cache
+def functions(module: str) -> list[_Function]:
     """Every function of a module, methods and inner ones included."""
-    return (node for node in ast.walk(tree(module)) if isinstance(node, _FUNCTION))
+    return [node for node in ast.walk(tree(module)) if isinstance(node, _FUNCTION)]
 
 
 def _own(function: _Function) -> Iterator[ast.AST]:

@@ -144,11 +144,17 @@ def everything() -> list[Raw]:
     ]
 
 
+@pytest.fixture(scope="module")
+def at_once(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Everything that is served of outcomes that arrived at once."""
+    place = tmp_path_factory.mktemp("bulk") / "vault"
+    return served(in_a_way(empty, place, everything(), "bulk").root)
+
+
 @pytest.mark.parametrize("way", ["one at a time", "random order"])
 def test_skills_of_every_kind_end_in_what_they_are_at_once(
-    tmp_path: Path, empty: Path, way: str
+    tmp_path: Path, empty: Path, at_once: dict[str, list[str]], way: str
 ) -> None:
-    at_once = served(in_a_way(empty, tmp_path / "bulk", everything(), "bulk").root)
     vault = in_a_way(empty, tmp_path / "way", everything(), way, seed=15)
     assert served(vault.root) == at_once
     kinds = {about.partition(":")[0] for about in at_once}

@@ -49,7 +49,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", one_of(6, NAMES), ids=lambda name: ascii(name)[:40])
+@pytest.mark.parametrize("name", one_of(10, NAMES), ids=lambda name: ascii(name)[:40])
 def test_a_vault_has_the_name_that_was_given_and_nothing_stands_beside_it(
     place: Path, name: str
 ) -> None:

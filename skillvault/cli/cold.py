@@ -31,7 +31,7 @@ from skillvault.vault.setup import SetupReport, add_local_files
 
 _keep_option = click.option(
     "--keep",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1200),
     default=2,
     show_default=True,
     metavar="MONTHS",

@@ -28,6 +28,7 @@ def call(*args: str, cwd: Path, stdin: bytes = b"") -> tuple[int, str, str]:
         (("run", "dance"), 2, "dance"),
         (("nonsense",), 2, "no such command; `skillvault --help` lists them"),
         (("record",), 2, "--example"),
+        (("cold", "--keep", "99999999"), 2, "--keep"),
         (("init", "--domain", "../x"), 2, "cannot be a folder name"),
         (("import", "excel", "x"), 2, "excel"),
         (("run", "--now", "yesterday"), 2, "not a time"),

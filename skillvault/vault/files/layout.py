@@ -66,7 +66,7 @@ def find_root(start: Path) -> Path:
     start = real_path(start)
     root = vault_above(start)
     if root is None:
-        advice = explain_bare_repository(start) or "run `skillvault init` or pass --vault"
+        advice = explain_absence(start) or "run `skillvault init` or pass --vault"
         raise NotAVaultError(f"{start}: no vault here or above it (no {VAULT_FILE}); {advice}")
     return root
 
@@ -77,7 +77,7 @@ def named_root(path: Path) -> Path:
     root = vault_above(folder)
     if root == folder:
         return folder
-    advice = explain_bare_repository(folder) or "correct the path, or run `skillvault init` there"
+    advice = explain_absence(folder) or "correct the path, or run `skillvault init` there"
     if root is not None:
         advice = f"the vault above it is {root}"
     raise NotAVaultError(f"{path}: no vault here (no {VAULT_FILE} in it); {advice}")
@@ -86,6 +86,18 @@ def named_root(path: Path) -> Path:
 def vault_above(folder: Path) -> Path | None:
     """Return the nearest folder with a vault.yaml, which is `folder` or a parent, or None."""
     return next((path for path in (folder, *folder.parents) if (path / VAULT_FILE).is_file()), None)
+
+
+def explain_absence(folder: Path) -> str | None:
+    """Return advice if a folder is in a vault that lost its vault.yaml, or in a bare repository."""
+    for path in (folder, *folder.parents):
+        if (path / ".git" / "skillvault" / "index.db").is_file():
+            git = f"git -C {shlex.quote(str(path))}"
+            return (
+                f"`{git} restore vault.yaml` brings it back; if its removal was committed, "
+                f"`{git} log -- vault.yaml` shows the commit to revert"
+            )
+    return explain_bare_repository(folder)
 
 
 def explain_bare_repository(folder: Path) -> str | None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillvault.api import Vault
 from skillvault.model.errors import NotAVaultError
 from skillvault.model.records import Ref, Skill
 from skillvault.vault.files import layout
@@ -135,6 +136,14 @@ def test_no_root_is_an_error_that_says_what_to_run(tmp_path: Path) -> None:
     (tmp_path / "vault.yaml").mkdir()
     with pytest.raises(NotAVaultError, match="skillvault init"):
         layout.find_root(tmp_path)
+
+
+def test_a_vault_that_lost_its_file_gets_it_back(vault: Vault) -> None:
+    vault.run()
+    (vault.root / "vault.yaml").unlink()
+    for find in (layout.find_root, layout.named_root):
+        with pytest.raises(NotAVaultError, match=r"git -C \S+ restore vault.yaml"):
+            find(vault.root)
 
 
 @pytest.mark.parametrize("name", ["vault_template", "hooks"])

@@ -31,6 +31,7 @@ from skillvault.review.retract import is_personal, skills_without_facts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.git.objects import with_mode
+from skillvault.vault.git.repository import check_normal
 from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Snapshot
 
@@ -59,6 +60,7 @@ _ADVICE = {
     **dict.fromkeys(("refresh", "promote", "generate", "distill", "merge"), _OUTCOME_HINT),
     "assess": "`skillvault skill restore {0}` brings it back, `skillvault skill pin {0}` keeps it",
     "expire": "`skillvault skill restore {0}` brings it back",
+    "init": "it made the vault; remove its folder if you want none",
     "capture": "delete the entry of expertise.yaml, and the pattern is not captured again",
 }
 
@@ -73,6 +75,7 @@ def undo_changes(
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
+    check_normal(store.git, run.policy.branch)  # of a shallow clone, the history would mislead
     snapshot, name = run.snapshot, text.replace("_", "-")
     if Ref("skill", name) in snapshot.records:
         commit, records = _find_maker(run, Ref("skill", name))
@@ -318,8 +321,7 @@ def _advise(snapshot: Snapshot, commits: Sequence[Commit]) -> str:
     step = next((commit.step for commit in commits if commit.step in _ADVICE), "")
     refs = [parse_ref(target) for commit in commits for target in commit.targets]
     first_name = next((ref.id for ref in refs if ref.kind == "skill"), "NAME")
-    hint = _ADVICE.get(step, f"`git revert {commits[0].sha[:10]}` takes it back")
-    hint = hint.format(first_name)
+    hint = _ADVICE.get(step, f"`git revert {commits[0].sha[:10]}` undoes it").format(first_name)
     changed_skills = [ref for ref in _skills_and_facts(commits, _CHANGERS) if ref.kind == "skill"]
     names = [r.id for r in changed_skills if r in snapshot.records and _is_learned(snapshot, r)]
     if not names:
@@ -341,10 +343,8 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
     path = run.snapshot.records.path_of(ref)
     if skill is not None:
         versions = run.written_texts(ref.id)
-        is_description_edited = not sections.is_untouched(versions.descriptions, skill.description)
-        is_edited = is_description_edited or bool(
-            sections.edited_sections(versions.bodies, skill.body)
-        )
+        is_untouched = sections.is_untouched(versions.descriptions, skill.description)
+        is_edited = not is_untouched or bool(sections.edited_sections(versions.bodies, skill.body))
     else:
         is_edited = is_personal(run.snapshot, ref)
     if is_edited:
@@ -370,9 +370,7 @@ def _is_later_skill(run: Run, skill: Skill, candidate: Skill, ref: Ref) -> bool:
         return False
     if sections.edited_sections(run.written_texts(ref.id).bodies, candidate.body):
         return False
-    history = run.snapshot.history
-    first_commits = history.commits_changing(Ref("skill", skill.name))[-1:]
-    later_commits = history.commits_changing(ref)[-1:]
-    is_ancestor = run.store.git.history.is_ancestor
+    first_commits = run.snapshot.history.commits_changing(Ref("skill", skill.name))[-1:]
+    later_commits = run.snapshot.history.commits_changing(ref)[-1:]
     pairs = zip(first_commits, later_commits, strict=False)
-    return any(is_ancestor(first.sha, later.sha) for first, later in pairs)
+    return any(run.store.git.history.is_ancestor(first.sha, later.sha) for first, later in pairs)

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, field
 
 from skillvault.model.change import Change, message_of
-from skillvault.model.errors import PausedError, UncommittedEditError, UsageError
+from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.model.records import Problem
 from skillvault.model.text import erasure, strict_yaml
 from skillvault.model.text.erasure import Eraser, Tombstone
@@ -34,7 +34,7 @@ from skillvault.vault.git.objects import REGULAR, Entry, Objects
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT, RefUpdate
 from skillvault.vault.git.remote import Upstream, upstream_of
-from skillvault.vault.git.repository import Git
+from skillvault.vault.git.repository import Git, check_normal
 from skillvault.vault.git.rewrite import Rewriting, check_tool, rewrite_bytes, rewrite_history
 
 FOLLOW_COMMAND = "skillvault erase --follow"
@@ -196,8 +196,7 @@ def _check_state(store: Store) -> Upstream | None:
     """Return the upstream; raise an error if work of a person would be lost or has the text."""
     git, policy = store.git, store.snapshot().policy
     git_dir, common_dir = git.dirs()
-    if reason := git.pause_reason(policy.branch):
-        raise PausedError(f"paused: {reason}")
+    check_normal(git, policy.branch)
     status = os.fsdecode(git.run("status", "--porcelain", "-z", "--untracked-files=all",
                                  env=git.settings().staging)).split("\0")  # fmt: skip
     if status[0]:

@@ -71,7 +71,7 @@ def test_a_persons_words_are_named_and_nothing_is_done(learned: Vault, person: P
 
 @pytest.mark.parametrize(
     ("step", "says"),
-    [("record", "skillvault retract"), ("evaluate", "skillvault retract"), ("init", "git revert")],
+    [("record", "skillvault retract"), ("evaluate", "skillvault retract"), ("init", "the vault")],
 )
 def test_what_made_nothing_is_refused_with_what_to_do(
     learned: Vault, person: Person, step: str, says: str
@@ -79,6 +79,14 @@ def test_what_made_nothing_is_refused_with_what_to_do(
     sha = person.git("log", "-1", "--format=%h", f"--grep=^{step}: ")
     with pytest.raises(UsageError, match=says):
         undo(learned, sha, now=LATER)
+
+
+def test_nothing_is_undone_by_an_incomplete_history(learned: Vault, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    Person(tmp_path).git("clone", "-q", "--depth=1", learned.root.as_uri(), "clone")
+    for text in ("HEAD", learned.skills()[0].name):
+        with pytest.raises(PausedError, match="git fetch --unshallow"):
+            undo(Vault.open(clone), text, now=LATER)
 
 
 def test_what_a_commit_changed_is_named_with_the_way_to_undo_it(learned: Vault) -> None:

@@ -14,13 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from skillvault.model.errors import (
-    GitError,
-    PausedError,
-    UncommittedEditError,
-    UsageError,
-    VaultBusyError,
-)
+from skillvault.model.errors import GitError, UncommittedEditError, UsageError, VaultBusyError
 from skillvault.vault.commit.cone import Window, cone_file, list_months
 from skillvault.vault.commit.files import prune_folders
 from skillvault.vault.commit.locks import index_lock
@@ -31,7 +25,7 @@ from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.config import COLD
 from skillvault.vault.git.index_file import Entries, SparsePaths, path_list
 from skillvault.vault.git.objects import Entry
-from skillvault.vault.git.repository import Git
+from skillvault.vault.git.repository import Git, check_normal
 
 MIN_FILES = 20_000  # files from which `doctor` proposes it
 # In the order in which they are set.
@@ -115,10 +109,9 @@ def closed_size(root: Path, today: date, keep: int) -> int:
 
 
 def _check_normal(store: Store) -> None:
-    policy = store.snapshot().policy
-    if reason := store.git.pause_reason(policy.branch):
-        raise PausedError(f"paused: {reason}")
-    clear_up(store.root, store.git, policy.branch)
+    branch = store.snapshot().policy.branch
+    check_normal(store.git, branch)
+    clear_up(store.root, store.git, branch)
 
 
 def _configure(git: Git, keep: int) -> None:

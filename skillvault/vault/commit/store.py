@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ from skillvault.vault.files import layout, redact
 from skillvault.vault.files.inbox import TakenFiles
 from skillvault.vault.files.work_tree import WorkTreeView, blob_id
 from skillvault.vault.git.history import utc
-from skillvault.vault.git.repository import Git
+from skillvault.vault.git.repository import Git, check_normal
 from skillvault.vault.index import follow
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.schema import IndexedCommit, index_parts
@@ -285,30 +285,26 @@ class Store(threading.local):
         Raises UncommittedEditError if a path is edited by the user, PausedError in the middle of a
         git operation, VaultBusyError if another writer holds the lock.
         """
-
-        def check_normal() -> None:
-            if reason := self.git.pause_reason(policy.branch, may_be_empty=first):
-                raise PausedError(f"paused: {reason}")
-
+        ensure_normal = partial(check_normal, self.git, policy.branch, may_be_empty=first)
         by_program = policy.commit.author == "program"
         writer = publish.Writer(
             self.root,
             self.git,
             branch=policy.branch,
             durable=policy.durability == "full",
-            check_normal=check_normal,
+            check_normal=ensure_normal,
             steps=frozenset(self._agenda.steps if by_program else ()),
         )
         with ExitStack() as stack:
             stack.callback(self.roll_back)
             stack.enter_context(self.lock_writer())
-            check_normal()
+            ensure_normal()
             clear_up(self.root, self.git, policy.branch)
             stack.enter_context(locks.gc_lock(self.git.dirs()[1]))
             for _ in range(_TRIES):
                 parent = self.git.tip(policy.branch)
                 if parent is None and not first:
-                    check_normal()
+                    ensure_normal()
                     raise PausedError("paused: the branch moved away meanwhile; run again")
                 if any(tip != parent for tip in self._required_tips):
                     raise BranchMovedError("the branch moved meanwhile; nothing changed")

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
-from skillvault.model.errors import GitError, NotAVaultError, UsageError
+from skillvault.model.errors import GitError, NotAVaultError, PausedError, UsageError
 from skillvault.model.lazy import regex
 from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.git.committer import Committer
@@ -393,3 +393,9 @@ def _end_of(moment: str) -> datetime | None:
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return at + timedelta(days=1, seconds=-1) if _DAY.fullmatch(moment) else at
+
+
+def check_normal(git: Git, branch: str, *, may_be_empty: bool = False) -> None:
+    """Raise PausedError if nothing may be committed now; see `Git.pause_reason`."""
+    if reason := git.pause_reason(branch, may_be_empty=may_be_empty):
+        raise PausedError(f"paused: {reason}")

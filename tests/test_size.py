@@ -12,7 +12,7 @@ LINES = {
     "cli": 5264,
     "clients": 882,
     "daemon": 371,
-    "exchange": 4575,
+    "exchange": 4593,
     "inspect": 2249,
     "judge": 2395,
     "learning": 11443,

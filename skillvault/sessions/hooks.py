@@ -20,6 +20,7 @@ from skillvault.clients import notes as journal
 from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload, parse_payload
 from skillvault.exchange.transcripts import events, prompts, reader
+from skillvault.exchange.transcripts.words import CLIENT_WORDS
 from skillvault.learning.capture.prompt import LearnedText, frame_learned
 from skillvault.learning.recommend import disclosure, render
 from skillvault.learning.recommend.recommend import Query
@@ -216,7 +217,8 @@ class Hooks:
     # ── a prompt ─────────────────────────────────────────────────────────────────────
 
     def _advise(self, payload: Payload) -> str:
-        text = cut_between_words(payload.prompt, _MAX_PROMPT).encode(errors="replace").decode()
+        text = CLIENT_WORDS[self._client.name].person_text(payload.prompt)
+        text = cut_between_words(text, _MAX_PROMPT).encode(errors="replace").decode()
         if not text.strip():
             return ""
         notes = self._notes(payload)

@@ -80,6 +80,51 @@ def test_only_what_a_person_asked_is_a_prompt(path: Path, asked: list[str], said
     assert next(event.text for event in events if isinstance(event, Remark)) == said
 
 
+REMINDER = "<system-reminder>\nb.py was changed\n</system-reminder>"
+OPENED = "<ide_opened_file>The user opened /x/b.py.</ide_opened_file>"
+COMMAND = "<command-message>{0}</command-message>\n<command-name>/{0}</command-name>"
+SETUP = "# Context from my IDE setup:\n\n## Active file: a.py\n\n"
+
+
+@pytest.mark.parametrize(
+    ("client", "text", "typed"),
+    [
+        ("claude-code", f"fix it\n{REMINDER}", "fix it"),
+        ("claude-code", f"{REMINDER}\nfix it", "fix it"),
+        ("claude-code", f"{OPENED}\nfix it", "fix it"),
+        ("claude-code", "what writes <system-reminder>?", "what writes <system-reminder>?"),
+        ("claude-code", REMINDER + OPENED, None),
+        ("claude-code", "<task-notification>\n</task-notification>\nRead the output", None),
+        ("claude-code", COMMAND.format("mend"), "/mend"),
+        (
+            "claude-code",
+            COMMAND.format("mend") + "\n<command-args>the parser</command-args>",
+            "/mend the parser",
+        ),
+        ("claude-code", "<command-name>/model</command-name>\n<command-args></command-args>", None),
+        ("codex", f"{SETUP}## My request for Codex:\nfix it\n", "fix it"),
+        ("codex", "# Files mentioned by the user:\n\n## My request for Codex:\nfix it", "fix it"),
+        ("codex", SETUP, None),
+        ("codex", "Another language model started to solve this problem and", None),
+        ("codex", "<permissions instructions>\nnone\n</permissions instructions>", None),
+    ],
+)
+def test_of_a_prompt_only_the_words_of_the_person_are_read(
+    client: str, text: str, typed: str | None
+) -> None:
+    lines = {
+        "claude-code": {"type": "user", "sessionId": "s-1", "message": {"content": text}},
+        "codex": {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": [{"text": text}]},
+        },
+    }
+    header = Header()
+    reader = ClaudeCodeLines(header) if client == "claude-code" else CodexLines(header)
+    found = [e.text for e in reader.events_of(lines[client]) or () if isinstance(e, Prompt)]
+    assert found == ([typed] if typed else [])
+
+
 @pytest.mark.parametrize(("path", "calls"), [(CLAUDE, 7), (CODEX, 6)])
 def test_each_call_has_its_result_and_exit_code(path: Path, calls: int) -> None:
     events = list(Transcript(path))

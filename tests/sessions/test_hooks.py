@@ -398,6 +398,15 @@ def test_the_next_words_of_a_script_say_nothing(client: Client) -> None:
     assert (outcome.result.status, outcome.observer) == ("neutral", "agent")
 
 
+def test_a_prompt_of_the_client_itself_is_no_prompt(client: Client) -> None:
+    client.ask(prompt="p-1")
+    client.edit()
+    assert client.ask("<task-notification>\nno, undo that\n</task-notification>", "p-2") == ""
+    client.end()
+    (outcome,) = client.outcomes()
+    assert (outcome.decision.task, outcome.result.status) == (TASK, "neutral")
+
+
 def test_what_is_left_goes_to_the_inbox_when_the_session_ends(client: Client) -> None:
     client.ask("What is a mutex?", "p-0")
     client.stop("A lock.", "p-0")

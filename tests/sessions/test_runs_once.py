@@ -506,7 +506,7 @@ def test_doctor_names_a_version_whose_lines_hooks_did_not_understand(
     assert "Claude Code 9.9.9 writes lines" in activity_of(folder, "claude-code").unknown_version
 
 
-@pytest.mark.parametrize("words", CLIENT_WORDS)
+@pytest.mark.parametrize("words", CLIENT_WORDS.values())
 def test_each_word_of_a_client_names_a_version_that_is_not_newer_than_the_known_ones(
     words: ClientWords,
 ) -> None:

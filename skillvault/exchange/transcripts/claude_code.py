@@ -27,7 +27,7 @@ _CLIENT_MODELS = WORDS.texts("model of the client")
 _PROMPT_ATTACHMENTS = WORDS.texts("prompt in a turn")
 _PERSONS = WORDS.texts("person")
 _PASTED_PART = WORDS.pattern("paste pattern")
-_CLIENT_TEXT = WORDS.pattern("client text pattern")
+_COMMAND = WORDS.pattern("command pattern")
 _INTERRUPTIONS = WORDS.beginnings("interruption")
 _EXIT_CODE = WORDS.pattern("exit code pattern")
 _RUNNING_NOTICES = WORDS.beginnings("running")
@@ -117,7 +117,7 @@ class ClaudeCodeLines:
             if text.startswith(_INTERRUPTIONS):
                 yield events.Interruption(at)
             yield from _background_result(text, at)
-        text = "\n".join(text for text in texts if not _is_client_text(text))
+        text = "\n".join(filter(None, map(_person_text, texts)))
         if text and line.get("promptSource") not in _CLIENT_SOURCES:
             yield self._convert_prompt(line, text, at)
 
@@ -131,8 +131,8 @@ class ClaudeCodeLines:
         is_prompt = (
             attachment.get("commandMode") == "prompt" and attachment.get("isMeta") is not True
         )
-        text = "\n".join(_texts({"content": attachment.get("prompt")}))
-        if not (is_typed and is_prompt and text.strip()) or _is_client_text(text):
+        text = _person_text("\n".join(_texts({"content": attachment.get("prompt")})))
+        if not (is_typed and is_prompt and text):
             return None
         if line.get("isSidechain") is True:
             return None
@@ -163,8 +163,9 @@ def _written_time(line: Mapping[str, Any]) -> str | None:
     return stamp if isinstance(stamp, str) else None
 
 
-def _is_client_text(text: str) -> bool:
-    return text.startswith(_INTERRUPTIONS) or _CLIENT_TEXT.match(text) is not None
+def _person_text(text: str) -> str:
+    command = _COMMAND.match(text)
+    return " ".join(filter(None, command.groups())) if command else WORDS.person_text(text)
 
 
 def _attendance(line: Mapping[str, Any]) -> bool | None:

@@ -30,7 +30,6 @@ _RUNNING_NOTICE = WORDS.pattern("running pattern")
 _OUTPUT = WORDS.pattern("output pattern")
 _INTERRUPTIONS = WORDS.beginnings("interruption")
 _REFUSAL = WORDS.pattern("refusal pattern")
-_CLIENT_TEXT = WORDS.pattern("client text pattern")
 # The longest pause between two lines of a copy that have the time of the copying.
 _MAX_COPY_PAUSE = timedelta(seconds=2)
 _TIME_BASED_UUID = 7  # the version of a UUID that begins with its time
@@ -166,7 +165,7 @@ class CodexLines:
             yield events.Interruption(at)
         if _provenance(metadata) in _CLIENT_PROVENANCES:
             return
-        text = "\n".join(t for t in texts if t.strip() and not _CLIENT_TEXT.match(t))
+        text = "\n".join(filter(None, map(WORDS.person_text, texts)))
         if text:
             yield from self._prompt_events(entry, text, at)
 

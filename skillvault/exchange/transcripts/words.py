@@ -39,6 +39,11 @@ class ClientWords(Struct, frozen=True):
         texts = "|".join(word.text for word in self.words if word.use == use)
         return re.compile(texts, re.MULTILINE | re.DOTALL)
 
+    def person_text(self, text: str) -> str:
+        """Return what a person wrote in a prompt, or "" for a text of the client alone."""
+        rest = self.pattern("client part pattern").sub("", text)
+        return "" if self.pattern("client text pattern").match(rest) else rest.strip()
+
     def describe_unknown(self, version: str | None) -> str:
         """Return a sentence about a transcript of this version with unknown words."""
         name = f"{self.title} {version}" if version else f"a version of {self.title}"
@@ -88,6 +93,19 @@ CLAUDE_CODE = ClientWords(
             r'\n*<pasted_content id="(\w+)">\n(?P<text>.*?)\n</pasted_content id="\1">\n?',
             "2.1.330",
         ),
+        # Parts that the client adds to the text of a person, and the command that a person gives.
+        Word(
+            "client part pattern",
+            r"^[ \t]*<(system-reminder|ide_\w+|user-prompt-\w+-hook|local-command-\w+)>"
+            r"(?:(?!<\1>).)*?</\1>\n?",  # up to the next beginning, so that the time is linear
+            "2.1.197 2.1.330",
+        ),
+        Word(
+            "command pattern",
+            r"\s*<command-message>[^<]*</command-message>\s*<command-name>(/[^<]+)"
+            r"</command-name>(?:\s*<command-args>(.*?)</command-args>)?\s*\Z",
+            "2.1.197 2.1.330",
+        ),
         # Texts that the client itself writes as prompts.
         Word(
             "client text pattern",
@@ -101,6 +119,7 @@ CLAUDE_CODE = ClientWords(
             "2.1.330",
         ),
         Word("client text pattern", r"\s*Caveat: ", "2.1.197"),
+        Word("client text pattern", r"\s*\[Request interrupted", "2.1.197 2.1.330"),
         Word(
             "client text pattern",
             r"\s*This session is being continued from a previous conversation that ran out",
@@ -149,14 +168,18 @@ CODEX = ClientWords(
         # Values of `turn_trigger` and of the provenance of a text.
         *_rows("typed", "0.169.0", "user"),
         *_rows("client prompt", "0.169.0", "harness"),
+        # What an editor adds before the text of a person.
+        Word("client part pattern", r"\A.*?^## My request for Codex:[ \t]*\n?", "0.169.0"),
         # Texts that the client itself writes as prompts.
         Word(
             "client text pattern",
             r"\s*<(?:environment_context|user_instructions|turn_aborted|skill|user_shell_command"
-            r"|subagent_notification|agent_message_board_notification)\b",
+            r"|subagent_notification|agent_message_board_notification|permissions instructions"
+            r"|collaboration_mode|codex_internal_context|goal_context|hook_prompt)\b",
             "0.169.0",
         ),
-        Word("client text pattern", r"# AGENTS", "0.169.0"),
+        Word("client text pattern", r"\s*# (?:AGENTS|Context from my IDE setup:)", "0.169.0"),
+        Word("client text pattern", r"Another language model started to solve this", "0.169.0"),
         Word("interruption", "<turn_aborted", "0.169.0"),
         Word("exit code pattern", r"^(?:Process exited with code|Exit code:) (-?\d+)$", "0.169.0"),
         Word("running pattern", r"^Process running with session ID (\d+)$", "0.169.0"),
@@ -165,4 +188,4 @@ CODEX = ClientWords(
     ),
 )
 
-CLIENT_WORDS = (CLAUDE_CODE, CODEX)
+CLIENT_WORDS = {words.client: words for words in (CLAUDE_CODE, CODEX)}

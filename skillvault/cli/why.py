@@ -67,7 +67,7 @@ def notes_of(skill: "WaitingSkill") -> list[str]:
 
 @click.command()
 @click.option(
-    "-n", "limit", type=click.IntRange(min=1), metavar="N", help="Show only the newest N."
+    "-n", "limit", type=click.IntRange(1, 10**9), metavar="N", help="Show only the newest N."
 )
 @since_option("all")
 @click.option("--domain", metavar="NAME", help="Show only this domain.")

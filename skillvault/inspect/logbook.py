@@ -124,10 +124,10 @@ class CommitReport(Struct, frozen=True):
 
 def find_commits(snapshot: Snapshot, conditions: LogFilter, limit: int | None) -> list[Commit]:
     """Return the matching commits, newest first, once for each step."""
+    snapshot.check_domain(conditions.domain)
     domain_of = cache(lambda ref: _domain_of_end(snapshot, parse_ref(ref)))
     skill = [Ref("skill", conditions.skill)] if conditions.skill else []
-    skills = snapshot.history.add_former_names(skill) if skill else []
-    names = set(map(str, skills))
+    names = set(map(str, snapshot.history.add_former_names(skill) if skill else []))
 
     def meets_conditions(commit: Commit) -> bool:
         refs = (*commit.targets, *commit.sources)

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.inspect.logbook import sort_patch
+from skillvault.inspect.logbook import LogFilter, sort_patch
+from skillvault.model.errors import UsageError
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 
@@ -35,6 +36,12 @@ def _learn(vault: Vault) -> None:
     ]
     vault.record(files, now=NOW)
     vault.run(now=NOW)
+
+
+def test_a_filter_that_cannot_match_is_refused(learned: Vault) -> None:
+    with pytest.raises(UsageError, match="there are: coding, perps"):
+        learned.log(asks=LogFilter(domain="codign"))
+    assert "-n" in say(learned, "log", "-n", "9" * 30, code=2)
 
 
 def subjects(text: str) -> list[str]:

@@ -96,7 +96,7 @@ def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:
     if not run.snapshot.outcomes.count_evaluated(domain):
         return [StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
     state = run.profile.strategy_state(run, domain)
-    return [StepAnswer("generate", state.state, state.reason)]
+    return [StepAnswer("generate", state.state, f"a strategy of the domain: {state.reason}")]
 
 
 def why_not(run: Run, ref: Ref) -> list[StepAnswer]:

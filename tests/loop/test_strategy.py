@@ -59,7 +59,9 @@ def tasks(first: int, count: int, **changes: Any) -> list[dict[str, Any]]:
 def standing(vault: Vault) -> tuple[str, str]:
     """(state, reason) of the domain's strategy."""
     (answer,) = vault.why_not("coding")[1]
-    return answer.state, answer.reason
+    skill_name, _, reason = answer.reason.partition(": ")
+    assert skill_name == "a strategy of the domain"  # a guide may be made already
+    return answer.state, reason
 
 
 def skill(vault: Vault) -> Skill:

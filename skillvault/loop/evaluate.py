@@ -136,11 +136,12 @@ def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[li
     Outcomes for which the judge failed before come last, because it may fail again.
     """
     failures = _failed_items(run, 0)
-    untried = [outcome for outcome in batch if outcome.id not in failures]
+    untried = [o for o in batch if o.id not in failures]
     failed = sorted((o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts)
     judgments: list[Judgment] = []
     refusals: list[UnavailableError] = []
-    for outcome, answer in chain(_answers(run, domain, untried), _answers(run, domain, failed)):
+    parts = filter(None, (untried, failed))  # a step without outcomes shows no progress
+    for outcome, answer in chain(*(_answers(run, domain, part) for part in parts)):
         if isinstance(answer, Judgment):
             judgments.append(answer)
             if len(judgments) == INTAKE_BATCH:
@@ -148,10 +149,9 @@ def _judge_batch(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[li
                 judgments = []
         elif isinstance(answer, NoAnswerError):
             run.store.ledger.count_failure(outcome.id, str(answer), service=False)
-            is_abandoned = outcome.id in abandoned_outcomes(run)
-            next_step = (
-                "set aside, `skillvault run --retry` tries again" if is_abandoned else "tried again"
-            )
+            next_step = "tried again"
+            if outcome.id in abandoned_outcomes(run):
+                next_step = "set aside, `skillvault run --retry` tries again"
             run.defer(layout.path_of(outcome), f"{answer}; {next_step}")
         else:
             refusals.append(answer)
@@ -170,7 +170,7 @@ def _answers(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[
         for outcome in tracked_outcomes:
             flush_for_judge(run)
             yield outcome, judge_case(run.judge, case_of(run, outcome), run.policy)
-    elif batch:
+    else:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (a question asks no judge)
 
         with ThreadPoolExecutor(max_workers=run.judge.at_once) as pool:

@@ -1,8 +1,10 @@
 """run: changes that come quickly are published together."""
 
 import sqlite3
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -138,3 +140,15 @@ def test_after_a_run_that_could_do_nothing_nothing_is_called_due(
     assert answer.reason == f"{path}: edited and not committed; commit or undo it"
     place.unlink()
     assert vault.run(["evaluate"], now=NOW).done != []
+
+
+def test_only_outcomes_show_a_progress(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    sizes: list[int] = []
+
+    def track(items: Sequence[Any], _description: str) -> Iterable[Any]:
+        sizes.append(len(items))
+        return items
+
+    vault.run(["evaluate"], now=NOW, track=track)
+    assert sizes == [1]

@@ -2,6 +2,7 @@
 
 import os
 import random
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -39,13 +40,16 @@ def body(vault: Vault, name: str, shelf: str = "skills") -> str:
 
 
 @pytest.fixture
-def approved(vault: Vault, person: Person) -> Vault:
+def approved(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
     """A vault in which every new skill waits; a person approved one guide."""
-    with_gate(vault, person, "always")
+    return prepared(_approve_guide)
+
+
+def _approve_guide(vault: Vault) -> None:
+    with_gate(vault, Person(vault.root), "always")
     recorded(vault, raw(0), raw(1))
     (name,) = (proposal.name for proposal in proposals(vault))
     vault.curate.approve(name, now=NOW)
-    return vault
 
 
 @pytest.fixture

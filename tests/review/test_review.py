@@ -1,5 +1,6 @@
 """Tests of review: the skills that wait, the meaning of a rejection, and its withdrawal."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -28,11 +29,14 @@ def recorded(vault: Vault, *outcomes: dict[str, object]) -> None:
 
 
 @pytest.fixture
-def waiting(vault: Vault, person: Person) -> Vault:
+def waiting(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
     """A vault in which every new skill waits for approval; one skill waits."""
-    with_gate(vault, person, "always")
+    return prepared(_wait)
+
+
+def _wait(vault: Vault) -> None:
+    with_gate(vault, Person(vault.root), "always")
     recorded(vault, raw(0), raw(1))
-    return vault
 
 
 # ── two at once ──────────────────────────────────────────────────────────────────────

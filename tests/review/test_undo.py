@@ -147,18 +147,21 @@ PAGE = "## Style\n\n- Use tabs.\n\n## Release\n\n1. Tag it.\n2. Push it.\n"
 
 
 @pytest.fixture
-def stocked(learned: Vault, person: Person) -> Vault:
+def stocked(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
     """A vault with served, waiting and archived skills, a rule that waits, and a person's fact."""
-    vault = learned
+    return prepared(_stock)
+
+
+def _stock(vault: Vault) -> None:
+    _learn(vault)
     vault.curate.retire(vault.skills()[-1].name, now=NOW)
     result = {"status": "failure", "observed_by": "person", "next_words": f"no, {RULE}"}
     given = raw(4, result=result, context={"repository": "shop"}, decision__action="install")
-    person.rule("\ngenerate: {gate: always}")
+    Person(vault.root).rule("\ngenerate: {gate: always}")
     failure = raw(5, decision__action="deploy")
     vault.record([("rule.json", as_file(given)), ("b.json", as_file(failure))], now=NOW)
     vault.run(now=NOW)
     vault.memory.add_fact("The port is 5432.", "coding", review_by="2026-11-01", now=NOW)
-    return vault
 
 
 def served_name(vault: Vault) -> str:

@@ -105,7 +105,8 @@ class Team:
     @classmethod
     def copied(cls, pattern: Path, place: Path) -> "Team":
         """A team like the one in the folder `pattern`, which nothing holds open."""
-        gc.collect()  # a vault that nobody uses any more still holds its index open
+        if any(pattern.glob("*/.git/skillvault/*-wal")):
+            gc.collect()  # a vault that nobody uses any more still holds its index open
         shutil.copytree(pattern, place, symlinks=True)
         roots = sorted(git.parent for git in place.glob("*/.git"))
         for root in roots:

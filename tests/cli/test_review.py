@@ -1,6 +1,7 @@
 """review: the inbox in a terminal, as JSON, as branches; every key has a command."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -28,8 +29,13 @@ def say(vault: Vault, *args: str) -> str:
 
 
 @pytest.fixture
-def waiting(vault: Vault, person: Person) -> Vault:
+def waiting(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
     """A vault in which two skills wait."""
+    return prepared(_wait)
+
+
+def _wait(vault: Vault) -> None:
+    person = Person(vault.root)
     person.write("vault.yaml", "format: 1\ngenerate: {gate: always}\n")
     person.git("commit", "-qam", "a gate")
     files = [
@@ -39,7 +45,6 @@ def waiting(vault: Vault, person: Person) -> Vault:
     ]
     vault.record(files, now=NOW)
     vault.run(now=NOW)
-    return vault
 
 
 def shows(text: str) -> bool:

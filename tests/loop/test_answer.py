@@ -6,7 +6,7 @@ import re
 import shutil
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
@@ -34,11 +34,14 @@ SHELVES = ("evaluations", "sessions", "memory", "skills", "links", "answers", "p
 
 
 @pytest.fixture
-def agents(vault: Vault) -> Vault:
+def agents(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
     """A vault whose judge is an agent, with two losses and the success after them."""
+    return prepared(_learn)
+
+
+def _learn(vault: Vault) -> None:
     appoint(vault, provider="agent")
     record(vault, *(trade(n, -0.2 if n < 2 else 0.3, **reasoned(n)) for n in range(3)))
-    return vault
 
 
 def reasoned(number: int) -> dict[str, Any]:

@@ -618,7 +618,7 @@ def of_memory(root: Path) -> dict[str, bytes]:
     return {path: data for path, data in known.items() if data}
 
 
-@pytest.mark.parametrize("seed", range(60 if THOROUGH else 1))
+@pytest.mark.parametrize("seed", range(60 if THOROUGH else 2))
 def test_what_is_known_does_not_depend_on_when_answers_came(
     vault: Vault, tmp_path: Path, seed: int
 ) -> None:

@@ -21,7 +21,7 @@ from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
 from tests.thorough import THOROUGH
 
-HISTORIES = int(os.environ.get("SKILLVAULT_HISTORIES", "4" if THOROUGH else "1"))  # of each kind
+HISTORIES = int(os.environ.get("SKILLVAULT_HISTORIES", "4" if THOROUGH else "2"))  # of each kind
 OF_SKILLS = range(HISTORIES)
 OF_COMMITS = sorted({*range(HISTORIES), 20})  # in 20 a skill of facts goes with the last of them
 OF_OUTCOMES = sorted({*range(HISTORIES), 49})  # in 49 what came last contests a fact

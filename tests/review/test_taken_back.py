@@ -11,7 +11,7 @@ from skillvault.api import Vault, retract, undo
 from skillvault.model.errors import UncommittedEditError
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
-from tests.thorough import THOROUGH, only_thorough
+from tests.thorough import THOROUGH
 
 MINE = "\n## Mine\n\nAsk first.\n"
 DEEDS = ("learn", "learn", "edit", "undo", "retract", "revert", "run")
@@ -111,7 +111,6 @@ def test_random_histories(new_root: Path, seed: int) -> None:
             whole(history)
 
 
-@only_thorough  # tests/loop/test_histories.py has it for one outcome at a time
 @pytest.mark.parametrize("seed", SEEDS)
 def test_retracting_late_is_retracting_on_arrival(new_root: Path, seed: int) -> None:
     """Of random outcomes, and of a random one that was wrong: the same is served."""

@@ -30,7 +30,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import WorkTreeView
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.config import CLONE
-from skillvault.vault.git.objects import REGULAR, Entry, Objects
+from skillvault.vault.git.objects import REGULAR, Entry, Objects, release_packs
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT, RefUpdate
 from skillvault.vault.git.remote import Upstream, upstream_of
@@ -501,6 +501,7 @@ class _Rewrite:
         # The index also has a cache of untracked files, which git builds again.
         runner.run("-c", "core.untrackedCache=keep", "update-index", "--no-untracked-cache")
         settings = ("-c", "gc.pruneExpire=now", "-c", "gc.reflogExpire=now")
+        release_packs(self.git.dirs()[1] / "objects")
         runner.run(*settings, "repack", "-a", "-d", "-q")
         runner.run(*settings, "prune", "--expire=now")
         runner.run(*settings, "gc", "--prune=now", "--quiet")

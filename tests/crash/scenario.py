@@ -11,6 +11,7 @@ from typing import Any
 
 from skillvault.api import Vault
 from skillvault.model.errors import SkillvaultError
+from skillvault.vault.git import objects
 from tests.given import NOW, as_file, passing, raw, trade
 
 RECORDED = 3  # outcomes that the command records itself
@@ -52,6 +53,7 @@ def noted(root: Path) -> str:
 
 def main(root: Path) -> None:
     """Record, run, decide, and let time pass; repeat each step that was cut off."""
+    objects.MIN_PACKED = 20  # so that a vault of a few outcomes writes packs, too
     vault = Vault.open(root)
     # A clock that went back would find the outcomes it took before in the future.
     turned = root.with_name(f"{root.name}-turned-late")

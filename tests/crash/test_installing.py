@@ -12,10 +12,10 @@ from tests.conftest import NOW, Person, unguarded
 from tests.crash.world import KILLED, failpoints
 from tests.exchange.sites import skill_file
 
-# What only an inbox, a quarantine, late receipts or a recovery reach.
+# What only an inbox, a quarantine, late receipts, a recovery or many objects reach.
 ELSEWHERE = {
     "inbox-done", "inbox-drafted", "inbox-filled", "quarantine-told", "quarantined", "requeued",
-    "undo-file", "undo-index", "intent-settled", "late-appended", "late-kept",
+    "undo-file", "undo-index", "intent-settled", "late-appended", "late-kept", "pack-file-placed",
 }  # fmt: skip
 POINTS = [point for point in failpoints() if point not in ELSEWHERE]
 OLD = {"SKILL.md": b"First.", "old.md": b"old\n", "same.md": b"same\n"}

@@ -142,13 +142,19 @@ class Writer:
         Return None if the branch moved. Raises UncommittedEditError if a path is edited locally,
         VaultBusyError while another git is at work.
         """
-        group = _group_changes(changes)
+        with self._git.objects.gathering.hold():
+            return self._publish_group(_group_changes(changes), parent, at)
+
+    def _publish_group(
+        self, group: _Group, parent: str | None, at: datetime
+    ) -> list[tuple[str, Sequence[StagedChange]]] | None:
         self._parent, self._settings = parent, self._git.settings()
         # Check before signing, so that nobody types a passphrase in vain.
         state = self._read_state(group)
         self._check_unopened(group)
         drafts, entries = self._draft_commits(group, state)
         commits = self._make_commits(group, drafts, at)
+        self._git.objects.gathering.store()
         new_tip = commits[-1]
         extend_cone(self._git, [path for path, entry in entries.items() if entry], at.date())
         headline, _, _ = drafts[-1].message.partition("\n")

@@ -38,6 +38,7 @@ from skillvault.vault.files import layout, redact
 from skillvault.vault.files.inbox import TakenFiles
 from skillvault.vault.files.work_tree import WorkTreeView, blob_id
 from skillvault.vault.git.history import utc
+from skillvault.vault.git.objects import release_packs
 from skillvault.vault.git.repository import Git, check_normal
 from skillvault.vault.index import follow
 from skillvault.vault.index.connection import IndexDatabase
@@ -58,6 +59,7 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
             if is_abandoned(path.name):
                 path.unlink(missing_ok=True)
     file_changes.recover_appended(root, git_dir / "skillvault")
+    release_packs(common_dir / "objects")
     if journal.has_abandoned() or locks.has_abandoned_lock(git_dir):
         journal.remove_killed_locks()
         with locks.index_lock(root, git_dir, 0.0):

@@ -127,6 +127,7 @@ class Committer:
         if draft.by_program:
             env |= dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"), PROGRAM, strict=True))
         text = _encode_message(draft.message)
+        self._objects().gathering.store()  # git needs the tree
         try:
             output = self._git.run(
                 "commit-tree", draft.tree, *args, stdin=text, env=env, patience=_SIGNING_WAIT

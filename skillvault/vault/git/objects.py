@@ -4,13 +4,18 @@ This is the only module that uses pygit2. It uses only the database, so no confi
 or ref of the repository can run a program or change a byte here.
 """
 
+import hashlib
+import shutil
+import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from skillvault.model.change import Program
 from skillvault.model.errors import GitError
+from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.git.process import PARTIAL_ADVICE
 
@@ -112,7 +117,82 @@ _MAX_COMMITS = 2000  # the number of commits that are searched for a revert
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers of its object types
 _CACHED_TREES = 32  # each commit needs the tree of a wide folder
+MIN_PACKED = 100  # objects that become a pack when they are written together
+MAX_PACKS = 30  # each slows down every look-up
+_DRAFT, _KEEP = "tmp_objdir-skillvault-", b"skillvault\n"  # `git prune` removes the draft too
 _TYPE_NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
+
+
+class Gathering:
+    """The objects of a group of commits, held in memory until `store` writes them.
+
+    Many objects become one pack, few become loose objects of the repository.
+    """
+
+    def __init__(self, folder: Path, repository: Any, pygit2: Any) -> None:
+        self.is_active = False
+        self.objects: dict[str, tuple[int, bytes]] = {}  # (type, content) by id
+        self._folder = folder
+        self._repository = repository
+        self._pygit2 = pygit2
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Gather what is written from now on. The caller holds the writer's lock.
+
+        Until the block ends, no `git repack` removes the pack that `store` wrote, because no branch
+        has its commits yet.
+        """
+        self.is_active = True
+        try:
+            yield
+        finally:
+            self.is_active = False
+            self.objects.clear()
+            release_packs(self._folder)
+
+    def hold_object(self, kind: int, content: bytes) -> str:
+        """Add an object and return its id."""
+        header = b"%s %d\0" % (_TYPE_NAMES[kind].encode(), len(content))
+        object_id = hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
+        self.objects[object_id] = kind, content
+        return object_id
+
+    def store(self) -> None:
+        """Write the objects, and gather no more of them."""
+        self.is_active = False
+        try:
+            if len(self.objects) >= MIN_PACKED and count_packs(self._folder) <= MAX_PACKS:
+                self._write_pack()
+            else:
+                for kind, content in self.objects.values():
+                    self._repository.write(kind, content)
+        except (self._pygit2.GitError, OSError) as error:
+            raise GitError(f"the objects of a commit cannot be written: {error}") from None
+        self.objects.clear()
+
+    def _write_pack(self) -> None:
+        objects, pygit2 = self.objects, self._pygit2
+        callbacks = {
+            "read_cb": lambda _, key: objects[str(key)],
+            "read_header_cb": lambda _, key: (objects[str(key)][0], len(objects[str(key)][1])),
+            "exists_cb": lambda _, key: str(key) in objects,
+        }
+        memory, database = pygit2.Repository(), pygit2.Odb()
+        database.add_backend(type("Memory", (pygit2.OdbBackend,), callbacks)(), 1)
+        memory.set_odb(database)
+        builder = pygit2.PackBuilder(memory)
+        builder.set_threads(1)
+        for object_id in objects:
+            builder.add(pygit2.Oid(hex=object_id))
+        with tempfile.TemporaryDirectory(prefix=_DRAFT, dir=self._folder) as folder:
+            builder.write(folder)
+            for index in Path(folder).glob("*.idx"):
+                index.with_suffix(".keep").write_bytes(_KEEP)
+            # The pack comes last: without it, git takes no notice of the other two.
+            for file in sorted(Path(folder).iterdir()):
+                file.rename(self._folder / "pack" / file.name)
+                reach("pack-file-placed")
 
 
 class Objects:
@@ -135,6 +215,7 @@ class Objects:
             self._repository.set_odb(pygit2.Odb(str(folder)))
         except pygit2.GitError as error:
             raise GitError(f"{folder}: {error}") from None
+        self.gathering = Gathering(folder, self._repository, pygit2)
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -273,6 +354,8 @@ class Objects:
             del self._trees[next(iter(self._trees))]
 
     def _read_object(self, object_id: str, kind: int) -> bytes:
+        if object_id in self.gathering.objects:
+            return self.gathering.objects[object_id][1]
         node = self._require_node(object_id)
         if node.type != kind:
             raise GitError(f"object {object_id} is no {_TYPE_NAMES[kind]}; run `git fsck`")
@@ -335,10 +418,26 @@ class Objects:
         return write_folder(trees[""])
 
     def _write(self, kind: int, content: bytes) -> str:
+        if self.gathering.is_active:
+            return self.gathering.hold_object(kind, content)
         try:
             return str(self._repository.write(kind, content))
         except (self._failed, OSError) as error:
             raise GitError(f"a {_TYPE_NAMES[kind]} cannot be written: {error}") from None
+
+
+def count_packs(folder: Path) -> int:
+    """Return the number of packs in a folder `objects/` that git may merge."""
+    return sum(not path.with_suffix(".keep").exists() for path in (folder / "pack").glob("*.pack"))
+
+
+def release_packs(folder: Path) -> None:
+    """Let git repack the packs of writers that have ended, and remove the drafts of killed ones."""
+    for path in folder.glob(f"{_DRAFT}*"):
+        shutil.rmtree(path)
+    for path in (folder / "pack").glob("*.keep"):
+        if path.read_bytes() == _KEEP:
+            path.unlink()
 
 
 def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.model.errors import GitError
 from skillvault.vault.commit.locks import gc_lock, writer_lock
 from skillvault.vault.commit.pack import count_loose, pack
+from skillvault.vault.git.objects import MAX_PACKS, MIN_PACKED, Entry
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw
 
@@ -138,3 +140,57 @@ def test_the_graph_of_commits_has_the_paths_that_each_changes(full: Vault, perso
     assert all(b"BDAT" in graph.read_bytes() for graph in graphs)
     assert pack(full.store.git, -1)
     assert len(person.git("log", "--format=%h", "--", "vault.yaml").splitlines()) == 1
+
+
+def _packs(vault: Vault, suffix: str = "pack") -> list[Path]:
+    return list((vault.root / ".git/objects/pack").glob(f"*.{suffix}"))
+
+
+def _record(vault: Vault, name: str, count: int) -> None:
+    """Record many outcomes together."""
+    actions = [f"{name}-{number}" for number in range(count)]
+    files = [(f"{action}.json", as_file(raw(decision__action=action))) for action in actions]
+    assert len(vault.record(files, now=NOW).done) == 1
+
+
+def test_a_large_commit_is_one_pack(vault: Vault, person: Person) -> None:
+    before = loose(person)
+    _record(vault, "many", MIN_PACKED)
+    assert (len(_packs(vault)), _packs(vault, "keep")) == (1, [])
+    assert loose(person) < before + MIN_PACKED
+    assert len(Vault(vault.root).store.snapshot().outcomes) == MIN_PACKED
+    assert person.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
+
+
+def test_objects_stay_loose_beside_many_packs(vault: Vault, person: Person) -> None:
+    for number in range(MAX_PACKS + 1):
+        (vault.root / f".git/objects/pack/pack-{number:040}.pack").touch()
+    before = loose(person)
+    gathering = vault.store.git.objects.gathering
+    with gathering.hold():
+        for number in range(MIN_PACKED):
+            vault.store.git.objects.write_blob(b"%d" % number)
+        gathering.store()
+    assert loose(person) == before + MIN_PACKED
+
+
+def test_a_repack_removes_nothing_that_is_being_published(vault: Vault, person: Person) -> None:
+    objects = vault.store.git.objects
+    mine = vault.root / f".git/objects/pack/pack-{0:040}.keep"
+    mine.write_text("by hand\n")
+    with objects.gathering.hold():
+        blobs = [objects.write_blob(b"%d" % number) for number in range(MIN_PACKED)]
+        objects.gathering.store()
+        person.git("repack", "-a", "-d", "-q")
+        person.git("prune", "--expire=now")
+        assert {person.git("cat-file", "-t", blob) for blob in blobs} == {"blob"}
+    assert _packs(vault, "keep") == [mine]
+
+
+def test_what_is_gathered_and_not_stored_is_dropped(vault: Vault) -> None:
+    objects = vault.store.git.objects
+    with objects.gathering.hold():
+        tree = objects.write_tree(None, {"a/b": Entry("100644", objects.write_blob(b"b"))})
+        assert objects.write_tree(tree, {}) == tree
+    with pytest.raises(GitError, match="cannot be read"):
+        objects.files(tree)

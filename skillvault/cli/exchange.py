@@ -31,7 +31,7 @@ from skillvault.cli.options import (
     write_options,
 )
 from skillvault.cli.recommend import learned_shape, print_cuts
-from skillvault.cli.run import end_intake, pack, print_done, print_waiting
+from skillvault.cli.run import end_intake, print_done, print_waiting
 from skillvault.exchange import formats
 from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.exchange.source_tree import SkippedFile
@@ -116,8 +116,6 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
         report = installer.update([source] if source else [], **choices)
     else:
         report = installer.install(_parse_source(source, registry), names, **choices)
-    if not options.dry and report.installed:
-        pack(vault)
     origin = "" if updates or seeds else source or ""
     print_report(report, origin, as_data=options.as_data, dry=options.dry, verbose=verbose)
 
@@ -424,8 +422,6 @@ def import_(
         install_report.include(
             vault.curate.installer.import_skills(path, skill_format, **options.keywords)
         )
-    if install_report.installed and not options.dry:
-        pack(vault)
     origin = str(files[0]) if len(files) == 1 else ""
     print_report(install_report, origin, as_data=options.as_data, dry=options.dry, verbose=verbose)
 

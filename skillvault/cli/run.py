@@ -27,10 +27,9 @@ from skillvault.learning.rejection import Rejection
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import ChangeResult, Report, WaitingWork, count_results
 from skillvault.model.change import Change
-from skillvault.model.errors import GitError, UnavailableError, UsageError
+from skillvault.model.errors import UnavailableError, UsageError
 from skillvault.model.records import Link, Record, Ref, Skill
 from skillvault.model.text.text import pluralize
-from skillvault.vault.commit import pack as packing
 from skillvault.vault.files import layout
 
 _REMOVALS_FILE = "noted-removals"  # the file of the removals that a clone has printed
@@ -99,7 +98,6 @@ def run(
         if report.is_fruitless and steps != ("capture",):  # capture makes neither of them
             _explain_fruitless(vault, report, verbose=verbose)
     if not options.dry:
-        pack(vault)
         ask_in_background(vault)
     if report.unavailable and not batch:
         sys.exit(UnavailableError.exit_code)
@@ -206,8 +204,6 @@ def distill(session: str, domain: str | None, options: WriteOptions) -> None:
     ):
         _, answers = vault.why_not(name)
         echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")
-    if not options.dry:
-        pack(vault)
     print_refused(report)
     print_waiting(report.waiting)
     _print_proposed(report)
@@ -329,8 +325,6 @@ def end_intake(vault: Vault, report: Report, options: WriteOptions, *, asks: boo
 
     `asks` for the lesson of an outcome that failed without one.
     """
-    if not options.dry:
-        pack(vault)
     _print_intake(vault, report, options)
     if asks and not (options.dry or options.as_data):
         ask_for_lesson(vault, report)
@@ -392,11 +386,3 @@ def print_committed(vault: Vault, path: str) -> None:
     place = vault.root / path
     if not place.is_file() or place.read_bytes() != content:
         say(f"{path} has edits that are not committed; commit them and they count")
-
-
-def pack(vault: Vault) -> None:
-    """Pack the repository if it has many loose objects; a failure loses nothing."""
-    try:
-        packing.pack(vault.store.git)
-    except GitError as error:
-        say(f"the repository was not packed ({error}); the next run tries again")

@@ -211,7 +211,6 @@ class Watch:
         self._has_unfinished = any(not file.tomorrow for file in waiting_files)
         self._is_full = any(file.path == layout.UNTRUSTED for file in waiting_files)
         self._on_report(report)
-        pack(store.git)
         is_writing = any(file.reason == WRITING for file in waiting_files)
         has_moved = self._scanned_tip != store.tip()  # somebody committed during the run
         has_more = is_writing or has_moved or (report.done and self._has_arrivals())

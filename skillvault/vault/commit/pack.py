@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from skillvault.model.errors import VaultBusyError
 from skillvault.vault.commit.locks import gc_lock, writer_lock
+from skillvault.vault.git.objects import MAX_PACKS, count_packs
 from skillvault.vault.git.process import as_environment
 from skillvault.vault.git.repository import Git
 
@@ -27,10 +28,14 @@ def count_loose(git: Git) -> int:
 
 
 def pack(git: Git, loose: int = LOOSE) -> bool:
-    """Pack if there are more than `loose` loose objects. Return False if nothing was packed."""
-    if count_loose(git) <= loose:
-        return False
+    """Pack if there are more than `loose` loose objects. Return False if nothing was packed.
+
+    Many packs become a few, too, except in a partial clone.
+    """
     common_dir = git.dirs()[1]
+    has_packs = count_packs(common_dir / "objects") > MAX_PACKS and not git.is_partial()
+    if count_loose(git) <= loose and not has_packs:
+        return False
     with (
         suppress(VaultBusyError),
         writer_lock(common_dir / "skillvault", 0.0) as lock,
@@ -44,5 +49,7 @@ def pack(git: Git, loose: int = LOOSE) -> bool:
             git.run("repack", "-d", "--geometric=2", "--quiet", hold_lock=True)
         # 128: a tree is at a remote only
         git.run(*_GRAPH, _GRAPH_LIMIT, ok=(0, 128), hold_lock=True)
+        with suppress(AttributeError):
+            del git.objects  # it holds each pack open that it has ever read
         return True
     return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from skillvault.model.change import LINK, Change, Edit, Rewrite, headline_of, pa
 from skillvault.model.due import Agenda
 from skillvault.model.errors import (
     BranchMovedError,
+    GitError,
     PausedError,
     UncommittedEditError,
     VaultBusyError,
@@ -33,6 +34,7 @@ from skillvault.vault import spending
 from skillvault.vault.commit import files as file_changes
 from skillvault.vault.commit import local_edits, locks, marks, publish
 from skillvault.vault.commit.journal import Journal
+from skillvault.vault.commit.pack import pack
 from skillvault.vault.disk import is_abandoned
 from skillvault.vault.files import layout, redact
 from skillvault.vault.files.inbox import TakenFiles
@@ -287,6 +289,21 @@ class Store(threading.local):
         Raises UncommittedEditError if a path is edited by the user, PausedError in the middle of a
         git operation, VaultBusyError if another writer holds the lock.
         """
+        commits = self._commit(changes, base, now, policy, first=first)
+        clear_taken(self)  # else the command after a long run has all of them to delete
+        with suppress(GitError):  # the next commit tries again
+            pack(self.git)
+        return commits
+
+    def _commit(
+        self,
+        changes: Sequence[StagedChange],
+        base: str | None,
+        now: datetime,
+        policy: Policy,
+        *,
+        first: bool,
+    ) -> list[str]:
         ensure_normal = partial(check_normal, self.git, policy.branch, may_be_empty=first)
         by_program = policy.commit.author == "program"
         writer = publish.Writer(

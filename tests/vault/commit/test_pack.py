@@ -10,8 +10,8 @@ import pytest
 from skillvault.api import Vault
 from skillvault.model.errors import GitError
 from skillvault.vault.commit.locks import gc_lock, writer_lock
-from skillvault.vault.commit.pack import count_loose, pack
-from skillvault.vault.git.objects import MAX_PACKS, MIN_PACKED, Entry
+from skillvault.vault.commit.pack import LOOSE, count_loose, pack
+from skillvault.vault.git.objects import MAX_PACKS, MIN_PACKED, Entry, release_packs
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw
 
@@ -194,3 +194,23 @@ def test_what_is_gathered_and_not_stored_is_dropped(vault: Vault) -> None:
         assert objects.write_tree(tree, {}) == tree
     with pytest.raises(GitError, match="cannot be read"):
         objects.files(tree)
+
+
+def test_a_commit_packs_what_was_left_loose(vault: Vault, person: Person) -> None:
+    for number in range(LOOSE * 3 // 2):
+        vault.store.git.objects.write_blob(b"%d" % number)
+    _record(vault, "one", 1)
+    assert (loose(person), len(_packs(vault))) == (0, 1)
+    assert len(vault.store.snapshot().outcomes) == 1
+
+
+def test_a_commit_merges_many_packs(vault: Vault) -> None:
+    gathering = vault.store.git.objects.gathering
+    for number in range((MAX_PACKS + 1) * MIN_PACKED):
+        gathering.hold_object(3, b"%d" % number)
+        if len(gathering.objects) == MIN_PACKED:
+            gathering.store()
+    release_packs(vault.root / ".git/objects")
+    assert len(_packs(vault)) == MAX_PACKS + 1
+    _record(vault, "one", 1)
+    assert len(_packs(vault)) == 1

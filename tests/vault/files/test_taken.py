@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.model.change import Change
 from skillvault.vault.commit.store import clear_taken
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
+from tests.vault.given import applied
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def let_time_pass(folder: Path) -> None:
 
 
 def test_what_was_just_taken_is_kept(vault: Vault, recorded: Path) -> None:
-    vault.run(now=NOW)
+    clear_taken(vault.store)
     (commit,) = recorded.iterdir()
     assert [path.name for path in commit.iterdir()] == ["one.json"]
 
@@ -34,6 +36,12 @@ def test_what_the_branch_has_goes_at_a_later_look(vault: Vault, recorded: Path) 
     let_time_pass(recorded)
     vault.run(now=NOW)
     assert (list(recorded.iterdir()), vault.inbox.names()) == ([], [])
+
+
+def test_what_the_branch_has_goes_with_a_later_commit(vault: Vault, recorded: Path) -> None:
+    let_time_pass(recorded)
+    applied(vault, Change(step="note", subject="a note", files=(("note.md", b"a note"),)))
+    assert list(recorded.iterdir()) == []
 
 
 def test_what_the_branch_lost_returns_and_is_recorded_again(

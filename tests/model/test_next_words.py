@@ -44,6 +44,12 @@ def test_a_correction_in_the_form_of_a_rule_is_quoted_verbatim(text: str, rule: 
     assert reaction.rules[0] in text
 
 
+def test_the_reason_of_a_rule_is_no_rule_of_its_own() -> None:
+    words = "no, forget black, we dropped it. Use ruff format, not black"
+    reaction = read_reaction(words, "Tidied up, and formatted with black.")
+    assert reaction.rules == ("Use ruff format, not black",)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -89,13 +89,13 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
         return Reaction()
     is_praised = signs.is_praise(prompt.opening)
     failure = signs.score_failure(prompt)
-    rules = tuple(
-        dict.fromkeys(
-            statement.rule.text
-            for statement in statements_of_prompt(prompt, failure)
-            if signs.score_rule(statement) >= least_rule_score(prompt)
-        )
-    )
+    statements = [
+        statement
+        for statement in statements_of_prompt(prompt, failure)
+        if signs.score_rule(statement) >= least_rule_score(prompt)
+    ]
+    texts = (s.rule.text for s in statements if not any(_explains(s, rule) for rule in statements))
+    rules = tuple(dict.fromkeys(texts))
     is_neutral = is_praised or prompt.is_invited or any(s.has("later") for s in prompt.sentences)
     is_failure = failure >= FAILURE or (bool(rules) and not is_neutral)  # the work broke the rule
     is_rejected = is_failure and signs.score_correction(prompt) >= CORRECTION
@@ -118,6 +118,13 @@ def read_prompt(text: str, answer: str) -> TypedPrompt | None:
         is_pasted=not items and len(part) < len(text.strip()),
         is_list=bool(items) and all(map(_has_rule_sign, sentences)),
     )
+
+
+def _explains(statement: CandidateRule, rule: CandidateRule) -> bool:
+    """Return True for the reason of a rule: "we dropped black" beside "use ruff, not black"."""
+    is_weaker = signs.sum_rule_meanings(statement.rule) < 2 <= signs.sum_rule_meanings(rule.rule)
+    names = signs.find_names(rule.rule.text)
+    return is_weaker and not set(names).isdisjoint(signs.find_names(statement.rule.text))
 
 
 def statements_of_prompt(prompt: TypedPrompt, failure: float) -> Iterator[CandidateRule]:

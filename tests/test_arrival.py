@@ -257,5 +257,5 @@ def test_a_skill_leaves_when_its_facts_do_not_say_the_same_any_more(
     stream = drawn(2236161, 7)
     at_once = served(in_a_way(empty, tmp_path / "bulk", stream, "bulk").root)
     vault = in_a_way(empty, tmp_path / "way", stream, "random order", seed=72)
-    assert (vault.root / "archive/warning-perps-volatility-trend-bearish").is_dir()
+    assert (vault.root / "archive/warning-perps-deploy-volatility-trend").is_dir()
     assert served(vault.root) == at_once

@@ -178,7 +178,8 @@ class Try(Struct, frozen=True, kw_only=True):
     `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `grounds`
     quotes the states that the reasoning claims. `observed` has the figures in `grounds` that the
     context or the result confirms; they are not part of the deed. `repair` is the try of the next
-    prompt, if that prompt was about this failure and its run worked.
+    prompt, if that prompt was about this failure and its run worked. `unexplained` is true if only
+    the report of a whole run tells the deed, and nothing tells the cause of the result.
     """
 
     id: str
@@ -197,6 +198,7 @@ class Try(Struct, frozen=True, kw_only=True):
     grounds: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     repair: "Try | None" = None
+    unexplained: bool = False
 
 
 class Account(Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ from skillvault.model.phrases import (
     make_sentence,
     quote_text,
 )
-from skillvault.model.reasoning import describe_cause, fault_of, is_concrete
+from skillvault.model.reasoning import describe_cause, fault_of
 from skillvault.model.records import (
     OFFLINE,
     OFFLINE_VERSION,
@@ -57,7 +57,6 @@ _CLAUSES: dict[InsightKind, tuple[str, str]] = {
     "exposed": ("it had no way out: {}", ""),
     "guess": ("it assumed: {}", ""),
     "certainty": ("its reason was {}", ""),
-    "claim": ("it reported {}, which was refused", ""),
     "risk": ("it had named the risk: {}", ""),
     "ground": ("its reason was {}", "it relied on {}"),
     "found": ("it found {}", "it found {}"),
@@ -69,13 +68,11 @@ _ADVICE: dict[InsightKind, str] = {
     "unchecked": "Find a way to check this first: {}",
     "exposed": "Name the way out before acting on this: {}",
     "guess": "Settle this before building on it: {}",
-    "claim": "Test {} against each requirement of the task before reporting it",
 }
 _INSIGHT_TYPES: dict[InsightKind, InsightType] = {
     "certainty": "risk",
     "risk": "risk",
     "answer": "execution",
-    "claim": "execution",
     "check": "execution",
     "error": "execution",
 }
@@ -130,23 +127,16 @@ class OfflineJudge:
 def insight_text(case: Case) -> InsightText | None:
     """Return the insight about an outcome, or None if there is nothing to say.
 
-    A mere error and a claim without a concrete quote are skipped, because only their frequency
-    teaches something.
+    A mere error is skipped, because only its frequency teaches something. A refused claim says
+    nothing about the cause, and neither does what the same report found.
     """
     outcome = case.outcome
     # A person's words are quoted in a guide and as a proposed rule. A fact with them would stay
     # when the person rejects the rule.
     cause = fault_of(outcome) if is_refused(outcome) else describe_cause(outcome)
     empty_kinds = ("error", "stopped")
-    insight = next(
-        (
-            insight
-            for insight in case.insights
-            if insight.kind not in empty_kinds
-            and (insight.kind != "claim" or is_concrete(insight.quote))
-        ),
-        None,
-    )
+    insight = next((item for item in case.insights if item.kind not in empty_kinds), None)
+    insight = None if insight and insight.kind == "claim" else insight
     conditions = _conditions_clause(outcome)
     if not (insight or cause or conditions):
         return None
@@ -158,9 +148,10 @@ def insight_text(case: Case) -> InsightText | None:
         clause = _SUPPOSED if insight.supposed else _CLAUSES[insight.kind][not has_failed]
         method_note = f": {clause.format(quote_text(insight.quote, _MAX_QUOTE))}"
         insight_type = _INSIGHT_TYPES.get(insight.kind, "method")
-    result = f"{describe_subject(outcome)} {describe_result(outcome)}"
+    subject = f"{describe_subject(outcome)}{conditions}"
+    result = f"{subject} {describe_result(outcome)}{cause_note}"
     return InsightText(
-        key_insight=make_sentence(f"{conditions}{result}{cause_note}{method_note}"),
+        key_insight=make_sentence(f"{result}{method_note}"),
         insight_type=insight_type,
         better_approach=_advice(insight) if insight and has_failed else None,
     )
@@ -184,5 +175,5 @@ def _conditions_clause(outcome: Outcome) -> str:
         if isinstance(value, str) and _WORD.search(value)
     }
     mentions = {key: value for key, value in words.items() if value.lower() in reasoning}
-    clauses = [f"{inline(k)} is {inline(v, 40)}" for k, v in (mentions or words).items()][:3]
-    return f"when {join_items(clauses)}, " if clauses else ""
+    values = [f"{inline(k)} {inline(v, 40)}" for k, v in (mentions or words).items()][:3]
+    return f" with {join_items(values)}" if values else ""

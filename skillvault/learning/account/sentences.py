@@ -28,7 +28,6 @@ from skillvault.model.text.text import (
     format_percent,
     join_items,
     make_inert,
-    slug,
     whole_sentences,
 )
 
@@ -79,9 +78,8 @@ def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, s
         note = f", {failures} of which failed" if failures and not all_failed else ""
         notes.append(f"lesson of {len(tries)} {'failed ' * all_failed}runs{note}")
     text = whole_sentences(advice.text, _MAX_TEXT).rstrip(".")
-    if advice.by == "person" and len(tries) == 1:
-        text = f"{_label_prefix(tries, labels)}{text}"
-    return make_sentence(f"{text} ({'; '.join(notes)})" if notes else text)
+    label = _label_prefix(tries, labels) if advice.by == "person" and len(tries) == 1 else ""
+    return label + make_sentence(f"{text} ({'; '.join(notes)})" if notes else text)
 
 
 def insight_sentence(text: str) -> str:
@@ -113,6 +111,8 @@ def deed_sentence(
     if remedy is not None:
         notes.append(f"{LATER_WORKED}{make_inert(remedy.deed, _MAX_DEED).rstrip('.')}")
     note = f" ({'; '.join(notes)})" if notes else ""
+    if latest_try.status == "failure" and not (latest_try.result or notes):
+        latest_try = replace(latest_try, result=verb)  # a description has no heading that tells it
     return _end_sentence(f"{_label_prefix(tries, labels)}{_deed_and_result(latest_try)}{note}")
 
 
@@ -171,14 +171,11 @@ def _label_prefix(tries: Sequence[Try], labels: Mapping[str, str]) -> str:
 def labels_of(account: Account) -> dict[str, str]:
     """Map the id of each run to its subject: its target, or its task if all targets are equal.
 
-    The subject names the repository, too, if the domain may have several.
+    The subject names the repository, too: a line about another one must not seem to be about it.
     """
     tries, tasks = account.tries, account.tasks
     repositories = {outcome.id: outcome.context.get("repository") for outcome in account.outcomes}
-    names = set(repositories.values())
-    domains = {outcome.domain for outcome in account.outcomes}
-    is_shared = any(name and slug(str(name)) not in domains for name in names)
-    if len(names) > 1 or is_shared:
+    if any(repositories.values()):
         return {t.id: _join_names(t.target, repositories[t.id]) for t in tries}
     if len({attempt.target for attempt in tries}) > 1:
         return {attempt.id: inline(attempt.target or "") for attempt in tries}
@@ -262,7 +259,8 @@ def claims_sentence(observer_counts: Sequence[tuple[Observer, int]], failures: i
 def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
     """Render the values recorded before a decision, unusual values first, or "" without values.
 
-    `other_outcomes` have another result. Leave out a value that more than half of them share.
+    `other_outcomes` have another result. Leave out a value that more than half of them share, and a
+    number that is not unusual: it says nothing about another decision.
     """
     opposite: Status = "failure" if outcome.result.status == "success" else "success"
     opposite_outcomes = [other for other in other_outcomes if other.result.status == opposite]
@@ -275,7 +273,7 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
         text = f"{inline(key.replace('_', ' '))} {_render_value(value)}"
         if contrast := _describe_contrast(value, [o.context.get(key) for o in opposite_outcomes]):
             unusual_values.append(f"{text} ({contrast} where it {_RESULT_WORDS[opposite]})")
-        else:
+        elif isinstance(value, str | bool):
             usual_values.append(text)
     values = [*unusual_values, *usual_values][:_MAX_CONTEXT]
     if outcome.result.entry_value is not None:

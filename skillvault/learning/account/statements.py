@@ -178,8 +178,9 @@ def _guide_statements(account: Account, policy: Policy) -> Iterator[Statement]:
 
 
 def _tried_statements(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the latest runs, grouped by deed, or by error if they have no deed."""
-    groups = [group for group in group_by_deed(tries) if group[0].deed]
+    """Yield the latest runs with a known result, grouped by deed, or by error without a deed."""
+    known_tries = [attempt for attempt in tries if attempt.status != "neutral" or attempt.result]
+    groups = [group for group in group_by_deed(known_tries) if group[0].deed]
     errors: dict[str, list[Try]] = defaultdict(list)
     for attempt in tries:
         if attempt.error and not attempt.deed:
@@ -304,7 +305,7 @@ def _deeds(
             continue
         if len(successes) > len(failures):
             worked_deeds.append(_deed_statement(successes, failures, labels))
-        else:
+        elif not failures[-1].unexplained:  # such a deed mostly repeats the task
             remedy = _find_remedy(failures[-1], tries, tasks)
             remedies.update([remedy.id] if remedy else [])
             yield _deed_statement(failures, successes, labels, remedy)
@@ -452,7 +453,7 @@ def _tool_names(reasoning: str) -> frozenset[str]:
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
     failures = [outcome for outcome in outcomes if outcome.result.status == "failure"]
-    refusals = [outcome for outcome in failures if outcome.is_claim_refused]
+    refusals = [o for o in failures if o.is_claim_refused and o.observer != "person"]
     if len(refusals) > 1:
         counts = Counter(outcome.observer for outcome in refusals)
         observers = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

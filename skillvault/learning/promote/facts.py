@@ -276,8 +276,12 @@ def _is_biased(runs: int, opponents: int) -> bool:
 
 
 def fact_text(evaluation: Evaluation) -> str:
-    """Return the text of a fact: the insight, and the advice on a second line."""
-    return "\n".join(filter(None, [evaluation.key_insight, evaluation.better_approach]))
+    """Return the insight, and on a second line the advice without a quotation that is in both."""
+    insight, advice = evaluation.key_insight or "", evaluation.better_approach or ""
+    request, _, quotation = advice.partition(": “")
+    if quotation and quotation in insight:
+        advice = f"{request}."
+    return "\n".join(filter(None, [insight, advice]))
 
 
 def human_fact(

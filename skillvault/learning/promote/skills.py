@@ -307,6 +307,7 @@ def pattern_brief(pattern: Pattern, records: PromotionRecords) -> Recurrence:
     texts = [statement_of(fact) for fact in pattern.facts]
     if len(texts) == 1:  # the words that its repeats share make a better theme
         texts = [e.key_insight for e in support if e.key_insight] or texts
+    texts = [text.replace(" ended at ", " at ") for text in texts]  # "ended" is no theme
     return Recurrence(
         kind=pattern.kind,
         domain=pattern.facts[0].domain,

@@ -35,6 +35,7 @@ from skillvault.model.text.text import format_percent
 _MAX_CLAIMS = 8  # claims of a reasoning in a try
 _EVIDENCE = 4000  # characters at the end of the evidence to search for figures
 _MAX_RESULT = 180  # characters of a summary and a line of evidence together
+_CHECKS = ("tests", "exit-code", "ci", "commit")  # what they print says only that they passed
 _WHEN = re.compile(r"^(?:when|if|whenever)\s+", re.IGNORECASE)
 _BECAUSE = re.compile(r"^(?:because|since|as)\s+", re.IGNORECASE)
 
@@ -74,6 +75,7 @@ def try_of(
         weaknesses=judgement.weaknesses if judgement else (),
         grounds=claims,
         observed=_recorded_figures(outcome, _figures_of(" ".join(claims))),
+        unexplained=not (is_note(decision.reasoning) or _result_words(outcome)),
     )
 
 
@@ -167,7 +169,9 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
     words = _result_words(outcome)
     score = outcome.result.score
     if score is None:
-        return words or (answer and f"answered {answer}") or _one_line(outcome.result.summary)
+        is_silent = outcome.result.status == "success" or is_bare(outcome.result.summary)
+        summary = "" if is_silent else _one_line(outcome.result.summary)
+        return words or (answer and f"answered {answer}") or summary
     score_text = format_percent(score)
     if not words:
         return f"{score_text}, answered {answer}" if answer else score_text
@@ -188,7 +192,8 @@ def _result_words(outcome: Outcome) -> str:
     is_failure = outcome.result.status == "failure"
     cause, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
     if cause is None:
-        return _one_line(summary or next(_telling_lines(outcome), ""))
+        is_passed = outcome.observer in _CHECKS and outcome.result.status == "success"
+        return _one_line(summary or ("" if is_passed else next(_telling_lines(outcome), "")))
     joined_text = f"{summary.rstrip('.')}: {_one_line(cause)}"
     is_different = summary and cause not in summary and summary not in cause
     return joined_text if is_different and len(joined_text) <= _MAX_RESULT else _one_line(cause)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from skillvault.judge import Judge
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.tries.insight import insights_of
-from skillvault.model.brief import BlindCase, Case, Verdict, blind_case
+from skillvault.model.brief import BlindCase, Case, Insight, Verdict, blind_case
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.intake import parse_outcome
 from skillvault.model.reasoning import read_reasoning
@@ -160,9 +160,18 @@ def test_an_insight_tells_the_conditions_the_result_and_its_cause() -> None:
         reasoning=RECKLESS, context={"trend": "bearish"}, extra={"exit_reason": "stop_loss"}
     )
     assert insight(case(given)) == (
-        "When trend is bearish, open_long on SOL-PERP ended at -11.2 % (stop_loss): "
+        "open_long on SOL-PERP with trend bearish ended at -11.2 % (stop_loss): "
         "its reason was “All in, SOL can't lose”."
     )
+
+
+def test_a_refused_claim_teaches_nothing() -> None:
+    claimed = (
+        Insight(kind="claim", quote="All 15 values are in."),
+        Insight(kind="found", quote="x"),
+    )
+    given = outcome(None, status="failure", summary="verifier reward 0.00")
+    assert JUDGE.insight(Case(outcome=given, insights=claimed), verdict(given)) is None
 
 
 def test_the_words_with_which_a_person_refused_the_work_are_no_insight() -> None:

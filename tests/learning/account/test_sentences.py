@@ -53,7 +53,7 @@ def test_a_deed_that_failed_in_several_ways_tells_each_once() -> None:
 def test_a_single_try_has_no_count() -> None:
     assert deed_sentence([tried()], [], {}) == "Raise the limit → 504 after 30 s."
     assert deed_sentence([tried(deed="")], [], {}) == "504 after 30 s."
-    assert deed_sentence([tried(result="")], [], {}) == "Raise the limit."
+    assert deed_sentence([tried(result="")], [], {}) == "Raise the limit → failed."
 
 
 @pytest.mark.parametrize("end", ["!", "?"])
@@ -122,6 +122,18 @@ def test_tries_of_several_repositories_are_labelled_by_these_too() -> None:
     assert list(labels_of(account).values()) == ["mail.py in shop", "pickup"]
 
 
+def test_a_label_names_the_repository_that_is_the_whole_domain() -> None:
+    one = outcome(raw(domain="shop", context={"repository": "shop"}, decision__target="mail.py"))
+    account = Account(outcomes=(one,), tries=(try_of(one),), evaluations={}, tasks={})
+    assert list(labels_of(account).values()) == ["mail.py in shop"]
+
+
+def test_a_name_before_a_lesson_keeps_its_small_letter() -> None:
+    advice = Advice(text="use uv.", by="person")
+    said = lesson_sentence(advice, [tried()], {"o0": "shop"})
+    assert said == "shop: Use uv (a person says so)."
+
+
 def test_a_label_is_left_out_where_the_deed_names_it_or_the_runs_differ() -> None:
     labels = {"o0": "checkout", "o1": "billing"}
     assert deed_sentence([tried()], [], labels).startswith("checkout: Raise")
@@ -161,12 +173,12 @@ def test_a_lead_is_worded_as_one_and_a_rule_is_not() -> None:
 @pytest.mark.parametrize(
     ("value", "others", "said"),
     [
-        (5, [], "5"),
+        (5, [], ""),
         (5, [("success", 1), ("success", 2)], "5 (1 to 2 where it worked)"),
         (5, [("success", 1)], "5 (1 where it worked)"),
-        (5, [("success", 4), ("success", 6)], "5"),
-        (5, [("success", 4.5)], "5"),
-        (5, [("neutral", 1)], "5"),
+        (5, [("success", 4), ("success", 6)], ""),
+        (5, [("success", 4.5)], ""),
+        (5, [("neutral", 1)], ""),
         (5, [("neutral", 5), ("success", 5), ("success", 1)], ""),
         ("chase", [("success", "retest"), ("success", "range")],
          "chase (retest or range where it worked)"),
@@ -186,9 +198,9 @@ def test_a_value_at_entry_stands_beside_what_others_had_that_ended_otherwise(
 
 
 def test_what_stood_out_at_entry_is_told_first() -> None:
-    lost = outcome(raw(0, context={"a": 1, "b": 9}, result={"status": "failure"}))
-    won = outcome(raw(1, context={"a": 1.1, "b": 1}, result={"status": "success"}))
-    assert entry_sentence(lost, [won]) == "At entry: b 9 (1 where it worked); a 1."
+    lost = outcome(raw(0, context={"a": "up", "b": 9, "c": 2}, result={"status": "failure"}))
+    won = outcome(raw(1, context={"b": 1, "c": 2.1}, result={"status": "success"}))
+    assert entry_sentence(lost, [won]) == "At entry: b 9 (1 where it worked); a up."
 
 
 def test_an_aside_of_a_long_task_is_left_out_of_what_was_refused() -> None:

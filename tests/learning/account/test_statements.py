@@ -243,6 +243,21 @@ def test_claims_that_were_refused_are_counted_by_who_saw_it() -> None:
     assert texts(findings_of(outcomes[1:]), "claimed") == []
 
 
+def test_nobody_can_let_a_person_check_each_claim() -> None:
+    said = {"claimed": "success", "observed_by": "person"}
+    assert texts(findings_of([ended(n, TENANT, result=said) for n in range(3)]), "claimed") == []
+
+
+def test_a_report_of_an_unexplained_failure_is_no_deed_to_avoid() -> None:
+    report = f"{'Let me look at the next sheet. ' * 40}\n\nFilled 15 cells from the row totals."
+    verdict = {"summary": "verifier reward 0.00"}
+    found = findings_of([ended(0, report, result=verdict)])
+    assert texts(found) == ["2026-11-01 failed: Filled 15 cells from the row totals."]
+    assert only(findings_of([ended(0, TENANT, result=verdict)]), "failed").text.endswith(
+        "→ failed."
+    )
+
+
 # ── a judge's conclusions ────────────────────────────────────────────────────────────
 
 
@@ -432,12 +447,15 @@ def test_an_answer_beside_a_score_is_told_after_it() -> None:
 
 def test_a_guide_exists_from_its_first_deed_or_lesson_or_from_two_tries_on() -> None:
     silent = [ended(day, "", "neutral") for day in range(2)]
-    tried = [ended(day, CHECKED, "neutral") for day in range(2)]
+    unknown = [ended(day, CHECKED, "neutral") for day in range(2)]
+    flat = {"summary": "No difference."}
+    tried = [ended(day, CHECKED, "neutral", result=flat) for day in range(2)]
     assert calls_for_skill(findings_of([ended(0, CHECKED, "success")]))
     assert calls_for_skill(findings_of([ended(0, "", lesson={"do": "give each test a port"})]))
     assert not calls_for_skill(findings_of(tried[:1]))
     assert calls_for_skill(findings_of(tried))
     assert not calls_for_skill(findings_of(silent))
+    assert not calls_for_skill(findings_of(unknown))
 
 
 def test_a_skill_rests_on_those_behind_its_statements() -> None:

@@ -119,6 +119,13 @@ def test_a_fact_keeps_what_to_do() -> None:
     assert promote.statement_of(fact(promote.fact_text(said), kind="judge")) == SAID
 
 
+def test_what_to_do_does_not_quote_the_insight_again() -> None:
+    said = evaluation(
+        outcome(raw()), key_insight="It assumed: “timing”.", better_approach="Settle it: “timing”."
+    )
+    assert promote.fact_text(said) == "It assumed: “timing”.\nSettle it."
+
+
 def test_a_fact_by_hand_says_something() -> None:
     with pytest.raises(UsageError, match="too little"):
         promote.human_fact(

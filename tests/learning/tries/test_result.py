@@ -22,7 +22,7 @@ from tests.given import outcome, raw, trade
             "smtplib.Disconnected: closed",
         ),
         ({"summary": "verifier reward 0.00", "answer": "-19"}, "answered -19"),
-        ({"summary": "verifier reward 0.00"}, "verifier reward 0.00"),
+        ({"summary": "verifier reward 0.00"}, ""),
         ({"summary": "−0.46 points, 3–5 % of <b>rows</b>"}, "−0.46 points, 3–5 % of <b>rows</b>"),
         ({}, ""),
     ],
@@ -34,6 +34,12 @@ def test_of_a_failure_the_words_that_say_most(result: dict[str, str], said: str)
 def test_of_a_success_the_summary_before_the_evidence() -> None:
     result = {"status": "success", "summary": "stable for a week", "evidence": "0 failed, 9 passed"}
     assert try_of(outcome(raw(result=result))).result == "stable for a week"
+
+
+@pytest.mark.parametrize("summary", ["", "passed", "`pytest -q` passed with exit code 0"])
+def test_a_check_that_passed_is_not_quoted(summary: str) -> None:
+    said = {"summary": summary, "evidence": "9 passed in 3.1 s", "observed_by": "tests"}
+    assert try_of(outcome(raw(result={"status": "success", **said}))).result == ""
 
 
 @pytest.mark.parametrize(

@@ -178,9 +178,12 @@ def _guide_statements(account: Account, policy: Policy) -> Iterator[Statement]:
 
 
 def _tried_statements(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the latest runs with a known result, grouped by deed, or by error without a deed."""
+    """Yield the latest runs, grouped by deed, or by error if they have no deed.
+
+    Runs without a known result are told only if there are no others.
+    """
     known_tries = [attempt for attempt in tries if attempt.status != "neutral" or attempt.result]
-    groups = [group for group in group_by_deed(known_tries) if group[0].deed]
+    groups = [group for group in group_by_deed(known_tries or tries) if group[0].deed]
     errors: dict[str, list[Try]] = defaultdict(list)
     for attempt in tries:
         if attempt.error and not attempt.deed:

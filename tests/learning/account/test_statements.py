@@ -447,15 +447,18 @@ def test_an_answer_beside_a_score_is_told_after_it() -> None:
 
 def test_a_guide_exists_from_its_first_deed_or_lesson_or_from_two_tries_on() -> None:
     silent = [ended(day, "", "neutral") for day in range(2)]
-    unknown = [ended(day, CHECKED, "neutral") for day in range(2)]
-    flat = {"summary": "No difference."}
-    tried = [ended(day, CHECKED, "neutral", result=flat) for day in range(2)]
+    tried = [ended(day, CHECKED, "neutral") for day in range(2)]
     assert calls_for_skill(findings_of([ended(0, CHECKED, "success")]))
     assert calls_for_skill(findings_of([ended(0, "", lesson={"do": "give each test a port"})]))
     assert not calls_for_skill(findings_of(tried[:1]))
     assert calls_for_skill(findings_of(tried))
     assert not calls_for_skill(findings_of(silent))
-    assert not calls_for_skill(findings_of(unknown))
+
+
+def test_a_run_without_a_known_result_is_not_told_beside_others() -> None:
+    known = ended(1, TENANT, "neutral", result={"summary": "No difference."})
+    told = texts(findings_of([ended(0, CHECKED, "neutral"), known]))
+    assert [text for text in told if "No difference" in text] == told != []
 
 
 def test_a_skill_rests_on_those_behind_its_statements() -> None:

@@ -9,9 +9,11 @@ the package. The client sends a request to a Unix socket, gets `A` (accepted), s
 import _socket
 import os
 import sys
+from select import select
 
 _ACCEPT_TIMEOUT = 0.05  # seconds
 _SLACK = 0.5  # seconds; the program gives up first
+_PAUSE = 0.5  # seconds without input after which a payload that looks whole is whole
 _MAX_INPUT = 16 * 1024 * 1024  # the most bytes of a payload
 # The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
@@ -127,9 +129,13 @@ def ask(arguments: list[str], payload: bytes) -> bytes | None:
 
 
 def read_payload() -> bytes:
-    """Read the payload that the client wrote for the hook."""
+    """Read the payload that the client wrote for the hook. The client may leave the pipe open."""
     payload = b""
-    while len(payload) < _MAX_INPUT and (part := os.read(0, 65536)):
+    while len(payload) < _MAX_INPUT:
+        is_ready = select([0], [], [], _PAUSE if b"}" in payload[-2:] else longest_wait())[0]
+        part = os.read(0, 65536) if is_ready else b""
+        if not part:
+            break
         payload += part
     return payload
 

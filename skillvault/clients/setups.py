@@ -146,7 +146,7 @@ def _hook_command(event: str, client: str, options: SetupOptions) -> str:
         return _shared_command(event, shlex.join(["skillvault-hook", event, *flags]))
     if event in _MATCHERS:  # the next event of the session reads this file
         folder = shlex.quote(str(options.calls))
-        return f"{{ umask 077; cat >>{folder}/$PPID.$$; }} 2>/dev/null || :"
+        return f"{{ umask 077; head -n1 >>{folder}/$PPID.$$; }} 2>/dev/null || :"
     program = [sys.executable, "-ISE", hook_client.__file__]
     command = shlex.join([*program, event, *flags, "--vault", str(options.vault)])
     if event != "SessionStart":
@@ -171,7 +171,7 @@ def _shared_command(event: str, command: str) -> str:
     if event in _MATCHERS:
         return (
             'd="${XDG_STATE_HOME:-$HOME/.local/state}/skillvault/calls/$PPID"; '
-            '{ if [ -d "$d" ]; then umask 077; cat >>"$d/$PPID.$$"; '
+            '{ if [ -d "$d" ]; then umask 077; head -n1 >>"$d/$PPID.$$"; '
             f"elif {has_command}; then {command}; fi; }} 2>/dev/null || :"
         )
     if event in ("SessionStart", "SessionEnd"):

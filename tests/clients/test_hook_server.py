@@ -206,6 +206,20 @@ def test_a_server_of_an_older_program_leaves_the_work_to_the_client(
     server.close()
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_hook_reads_its_event_from_a_pipe_that_stays_open(end: str) -> None:
+    told = json.dumps({**TOLD, "prompt": "x" * 200_000})
+    code = "from skillvault.clients.hook_client import read_payload; print(read_payload().decode())"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as hook:
+        assert hook.stdin is not None
+        assert hook.stdout is not None
+        hook.stdin.write(told + end)
+        hook.stdin.flush()
+        assert hook.stdout.readline() == f"{told}\n"
+
+
 def test_the_program_answers_and_starts_the_server_for_the_next(learned: Vault) -> None:
     words = ["UserPromptSubmit", "--domain", "coding", "--vault", str(learned.root)]
     command = [sys.executable, "-ISE", hook_client.__file__, *words]

@@ -411,7 +411,7 @@ def _path_tree(path: Path) -> SourceTree:
         raise UsageError(f"{path}: no such file or folder; check the path")
     # Read only when its size is known to be allowed.
     return SourceTree(
-        {path.name: path.stat().st_size}, lambda _paths: {path.name: path.read_bytes()}
+        {path.name: path.stat().st_size}, lambda names: {name: path.read_bytes() for name in names}
     )
 
 

@@ -161,6 +161,11 @@ def test_the_skill_file_itself_names_its_folder(vault: Vault, tmp_path: Path) ->
     assert (vault.root / "proposed/one/a.md").is_file()
 
 
+def test_an_instruction_file_with_a_title_is_read_alone(vault: Vault, tmp_path: Path) -> None:
+    (tmp_path / "CLAUDE.md").write_text("# Shop\n\n## Tests\n\n```\npytest -q\n```\n")
+    assert names(brought(vault, tmp_path / "CLAUDE.md")) == ["tests"]
+
+
 MEMORY = (
     "---\ncategory: {category}\ntitle: {title}\ndomain: mab_theory\nconfidence: {confidence}\n"
     "created_at: 2026-03-22T08:19:27.986985\n---\n\n# {title}\n\n{text}\n"

@@ -123,7 +123,7 @@ def _read_section(
         yield DocumentRule(path, section.text.strip(), heading, is_undecided=True)
     elif section.kind == "boilerplate":
         yield SkippedFile(section_path, "boilerplate")
-    elif section.kind in ("empty", "rules"):
+    elif section.kind in ("empty", "rules") or documents.find_pointer(section.text):
         yield SkippedFile(section_path, _NO_STATEMENT)
     elif section.kind == "notes" and not documents.is_instruction_file(path):
         yield SkippedFile(section_path, "neither rules nor steps")

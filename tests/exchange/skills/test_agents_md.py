@@ -124,6 +124,13 @@ def test_a_page_without_a_statement_is_named(page: str) -> None:
     assert [*reasons.values()] == ["states nothing"]
 
 
+def test_a_section_that_only_points_to_files_states_nothing() -> None:
+    page = b"# Shop\n\n@AGENTS.md\n@~/.claude/me.md\n\n## Rules\n\n- Use uv.\n"
+    tree = tree_of({"CLAUDE.md": page})
+    assert passed_over("agents-md", tree) == {"CLAUDE.md#shop": "states nothing"}
+    assert rules("agents-md", tree) == [("Use uv.", "Rules")]
+
+
 def test_a_list_below_a_title_of_rules_is_rules() -> None:
     tree = tree_of({"AGENTS.md": b"## Conventions\n\n- 100 characters a line\n"})
     assert rules("agents-md", tree) == [("100 characters a line", "Conventions")]

@@ -54,6 +54,9 @@ def _rows(use: str, versions: str, text: str) -> tuple[Word, ...]:
     return tuple(Word(use, word, versions) for word in text.split())
 
 
+# What a client writes in a prompt for a picture or a long text.
+_PLACEHOLDER = r"\[(?:Image|Pasted text|\.\.\.Truncated text) #\d+[^\]\n]*\]"
+
 CLAUDE_CODE = ClientWords(
     client="claude-code",
     title="Claude Code",
@@ -100,6 +103,7 @@ CLAUDE_CODE = ClientWords(
             r"(?:(?!<\1>).)*?</\1>\n?",  # up to the next beginning, so that the time is linear
             "2.1.197 2.1.330",
         ),
+        Word("client part pattern", _PLACEHOLDER, "2.1.197 2.1.330"),
         Word(
             "command pattern",
             r"\s*<command-message>[^<]*</command-message>\s*<command-name>(/[^<]+)"
@@ -119,7 +123,12 @@ CLAUDE_CODE = ClientWords(
             "2.1.330",
         ),
         Word("client text pattern", r"\s*Caveat: ", "2.1.197"),
-        Word("client text pattern", r"\s*\[Request interrupted", "2.1.197 2.1.330"),
+        Word(
+            "client text pattern",
+            r"\s*(?:\[Request interrupted|\[Image: |Unknown (?:slash command|skill): "
+            r"|Stop hook feedback:|Base directory for this skill: )",
+            "2.1.197 2.1.330",
+        ),
         Word(
             "client text pattern",
             r"\s*This session is being continued from a previous conversation that ran out",
@@ -169,13 +178,14 @@ CODEX = ClientWords(
         *_rows("typed", "0.169.0", "user"),
         *_rows("client prompt", "0.169.0", "harness"),
         # What an editor adds before the text of a person.
+        Word("client part pattern", _PLACEHOLDER, "0.169.0"),
         Word("client part pattern", r"\A.*?^## My request for Codex:[ \t]*\n?", "0.169.0"),
         # Texts that the client itself writes as prompts.
         Word(
             "client text pattern",
             r"\s*<(?:environment_context|user_instructions|turn_aborted|skill|user_shell_command"
             r"|subagent_notification|agent_message_board_notification|permissions instructions"
-            r"|collaboration_mode|codex_internal_context|goal_context|hook_prompt)\b",
+            r"|collaboration_mode|codex_internal_context|goal_context|hook_prompt|/?image)\b",
             "0.169.0",
         ),
         Word("client text pattern", r"\s*# (?:AGENTS|Context from my IDE setup:)", "0.169.0"),

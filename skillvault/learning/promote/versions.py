@@ -13,6 +13,8 @@ from msgspec import Struct
 from skillvault.learning.promote.facts import LESSON, STEP, fact_path, statement_of
 from skillvault.model.change import LINK, Change, Edit
 from skillvault.model.records import Fact, Link, Ref, link_of
+from skillvault.model.sameness.comparison import is_opposite
+from skillvault.model.sameness.form import normal_form
 from skillvault.model.sameness.versions import find_value_change, is_copy
 from skillvault.model.text.text import flatten, join_items, pluralize, shorten
 
@@ -22,7 +24,7 @@ _MAX_VALUE = 60  # characters of an older value beside the current one
 class FactVersions(Struct, frozen=True):
     """The facts that repeat a statement, and the older versions that the statement replaces.
 
-    A remark names an older version that stays.
+    A remark names an older version, or the opposite, that stays.
     """
 
     copies: tuple[Fact, ...] = ()
@@ -48,6 +50,7 @@ def find_versions(
     less the runs against it. With `keeps_both`, nothing is replaced.
     """
     copies, older_facts, remarks = list[Fact](), list[Fact](), list[str]()
+    form = normal_form(text)
     for fact in sorted(facts, key=lambda fact: fact.order):
         change = find_value_change(_statement_text(fact), text)
         runs = support.get(fact.id, 0)
@@ -61,6 +64,8 @@ def find_versions(
             count = pluralize(runs, "run")
             remark = f"{fact.id} says {change.older}, by {count} on balance, and stays"
             remarks.append(f"{remark}; --supersedes replaces it.")
+        elif is_opposite(normal_form(_statement_text(fact)), form):
+            remarks.append(f"{fact.id} says the opposite and stays; --supersedes replaces it.")
     return FactVersions(tuple(copies), tuple(older_facts), tuple(remarks))
 
 

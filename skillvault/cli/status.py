@@ -76,6 +76,7 @@ def _print_attention(attention: "Attention", skills: "list[SkillStats]") -> None
         (reviews, "review"),
         ([(attention.questions, "question")], "ask"),
         ([(attention.quarantine, "refused file")], "quarantine list"),
+        ([(attention.unreadable, "unreadable file")], "check"),
     )
     for counts, command in work:
         if words := join_items(pluralize(count, noun) for count, noun in counts if count):

@@ -217,6 +217,13 @@ def _database(exam: Examination) -> Row:
     return Row("database", "ok", "the index agrees with git")
 
 
+def _records(exam: Examination) -> Row:
+    if paths := exam.snapshot().records.unreadable_paths():
+        detail = f"{', '.join(paths[:3])}: nothing of {pluralize(len(paths), 'file')} is used"
+        return Row("records", "problem", detail, "skillvault check")
+    return Row("records", "ok", "every file of the vault can be read")
+
+
 def _policy(exam: Examination) -> Row:
     snapshot = exam.snapshot()
     try:
@@ -633,6 +640,7 @@ CHECKS: dict[str, Check] = {
     "libraries": _libraries,
     "database": _database,
     "vault": _vault,
+    "records": _records,
     "policy": _policy,
     "judge": _judge,
     "repository": _repository,

@@ -153,14 +153,16 @@ def status(run: Run) -> Status:
 class Attention(Struct, frozen=True):
     """The work that waits for a person, and the last effects of learning.
 
-    `questions` are for the agent that judges. `facts` are due for review. `learned` is the latest
-    commit that taught a skill or a fact.
+    `questions` are for the agent that judges. `unreadable` counts the committed files that hold no
+    record, such as a SKILL.md without front matter. `facts` are due for review. `learned` is the
+    latest commit that taught a skill or a fact.
     """
 
     skills: int
     rules: int
     questions: int
     quarantine: int
+    unreadable: int
     facts: int
     learned: Commit | None
 
@@ -177,6 +179,7 @@ def find_attention(run: Run, questions: int) -> Attention:
         rules=len(snapshot.corrections.waiting()),
         questions=questions,
         quarantine=len(run.inbox.quarantine.file_names()),
+        unreadable=len(snapshot.records.unreadable_paths()),
         facts=len(facts),
         learned=next(filter(_is_lesson, snapshot.history.log(_SEARCHED_COMMITS)), None),
     )

@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from skillvault.api import Vault
+from skillvault.api import Vault, doctor
 from skillvault.cli.commands import cli
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -29,6 +29,16 @@ def test_each_kind_of_work_is_named_with_the_command_for_it(vault: Vault) -> Non
         "waits for you: 1 due fact; `skillvault review`",
         "waits for you: 1 refused file; `skillvault quarantine list`",
     ]
+
+
+def test_a_file_that_cannot_be_read_is_counted(vault: Vault, person: Person) -> None:
+    person.write("skills/deploy/SKILL.md", "# No front matter\n")
+    person.git("add", "-A")
+    person.git("commit", "-qnm", "a skill")
+    assert show(vault, "status")[0] == "waits for you: 1 unreadable file; `skillvault check`"
+    (row,) = [row for row in doctor(vault.root) if row.check == "records"]
+    assert (row.state, row.fix) == ("problem", "skillvault check")
+    assert "skills/deploy/SKILL.md" in row.detail
 
 
 def test_a_skill_that_waits_is_told(vault: Vault, person: Person) -> None:

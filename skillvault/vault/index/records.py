@@ -144,6 +144,10 @@ class Records(Topic):
         query = "select top, count(*) from file where ref_id is not null group by top"
         return dict(self._reader.rows(query))
 
+    def unreadable_paths(self) -> list[str]:
+        """Return the paths of the files that should hold a record and cannot be read."""
+        return self._reader.column("select path from file where type = 'Problem' order by path")
+
     def by_path(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """Return the record at each path, or the problem with the record."""
         query = f"{FILE_ROWS} where type is not null and path in {{}}"

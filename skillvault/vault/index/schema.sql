@@ -4,6 +4,7 @@ create table file (
     top text not null, ref_kind text, ref_id text, type text, value blob);
 create index file_ref on file (ref_id, ref_kind, type) where ref_id is not null;
 create index file_top on file (top, ref_id) where ref_id is not null;
+create index file_problem on file (path) where type = 'Problem';
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
     at integer, event text, session text, decision text, status text, task text, agent text,

@@ -94,5 +94,5 @@ def test_the_opposite_of_a_statement_stays_and_is_named() -> None:
     fact = Fact(id="f-1", domain="coding", text="We use Redis.", kind="human", created_at=NOW)
     versions = find_versions("We do not use Redis.", [fact], {})
     assert versions.replaced == ()
-    assert versions.remarks == ("f-1 says the opposite and stays; --supersedes replaces it.",)
+    assert versions.remarks == ("f-1 says the opposite and stays.",)
     assert find_versions("We do not use Kafka.", [fact], {}).remarks == ()

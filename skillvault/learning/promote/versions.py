@@ -65,7 +65,7 @@ def find_versions(
             remark = f"{fact.id} says {change.older}, by {count} on balance, and stays"
             remarks.append(f"{remark}; --supersedes replaces it.")
         elif is_opposite(normal_form(_statement_text(fact)), form):
-            remarks.append(f"{fact.id} says the opposite and stays; --supersedes replaces it.")
+            remarks.append(f"{fact.id} says the opposite and stays.")
     return FactVersions(tuple(copies), tuple(older_facts), tuple(remarks))
 
 

@@ -183,7 +183,6 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     - `answers`: new answers of an agent.
     - `steps`: the steps that the user named.
     - `code`: folders to use instead of the code bases of the policy.
-    - `withdrawn`: `<kind>:<id>` of records that a decision removes without rejecting them.
     - `upgrades`: apply the current rules to evaluations of earlier versions.
     - `recounts`: strategies to rewrite even if they are not due.
     - `consolidates`: facts may become skills.
@@ -199,7 +198,6 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     answers: Sequence[Answer] = ()
     steps: Collection[str] = ()
     code: Sequence[Path] = ()
-    withdrawn: frozenset[str] = frozenset()
     upgrades: bool = False
     recounts: frozenset[str] = frozenset()
     consolidates: bool = True
@@ -273,7 +271,6 @@ class Run:
         history = self.snapshot.history
         steps = (ANSWER, REVERT, *RECOMPUTING)
         withdrawn_refs = {str(ref) for step in steps for ref in history.withdrawals(step)}
-        withdrawn_refs |= self.options.withdrawn
         changes = [result.change for result in self.report.done]
         changes += [staged.change for staged in self._queue]
         withdrawn_refs |= {str(ref) for c in changes if c.step in steps for ref in c.sources}

@@ -35,11 +35,7 @@ def retraction_changes(
     orphans = list(_orphaned_skills(run, outcome, {ref for ref, _ in removals}))
     learner = find_other_learner(store.git, run.policy)
     retraction_change = rules.retract_change(retraction, removals, orphans, learner=learner)
-    options = RunOptions(
-        dry=True,
-        withdrawn=frozenset(str(ref) for ref, _ in removals),
-        recounts=frozenset({strategy_name(outcome.domain)}),
-    )
+    options = RunOptions(dry=True, recounts=frozenset({strategy_name(outcome.domain)}))
     return recompute(Run(store, judge=judge, now=now, options=options), retraction_change)
 
 

@@ -39,6 +39,7 @@ from skillvault.model.text.text import pluralize, shorten
 from skillvault.sessions import client_setup
 from skillvault.vault import check, disk, setup
 from skillvault.vault.commit import cold, git_activity, locks
+from skillvault.vault.commit.pack import LOOSE, count_loose
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import make_printable
@@ -249,6 +250,13 @@ def _repository(exam: Examination) -> Row:
     if (common / "shallow").exists():
         return Row("repository", "note", "shallow: its history is incomplete")
     return Row("repository", "ok", str(git_dir))
+
+
+def _objects(exam: Examination) -> Row:
+    count = count_loose(exam.git)
+    if count > 2 * LOOSE:  # otherwise the next commit packs them
+        return Row("objects", "note", f"about {count:,} loose objects were not packed", "git gc")
+    return Row("objects", "ok", f"about {count:,} loose objects")
 
 
 def _explain_unusable(root: Path, message: str) -> tuple[str, str]:
@@ -644,6 +652,7 @@ CHECKS: dict[str, Check] = {
     "policy": _policy,
     "judge": _judge,
     "repository": _repository,
+    "objects": _objects,
     "head": _head,
     "killed writer": _killed_writer,
     "lost commits": _lost_commits,

@@ -173,6 +173,14 @@ def test_a_merge_with_conflicts_is_told_with_what_is_unmerged(vault: Vault, pers
     assert states(vault.root, "note")["index"] == "unmerged: README.md"
 
 
+def test_objects_that_were_not_packed_are_told(vault: Vault) -> None:
+    folder = vault.root / ".git" / "objects" / "17"
+    folder.mkdir(exist_ok=True)
+    for number in range(40):
+        (folder / f"{number:038x}").touch()
+    assert "were not packed" in states(vault.root, "note")["objects"]
+
+
 def test_a_shallow_clone_is_told(vault: Vault, person: Person, tmp_path: Path) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
     Person(tmp_path).git("clone", "-q", "--depth=1", vault.root.as_uri(), "clone")

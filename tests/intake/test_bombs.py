@@ -25,7 +25,7 @@ from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.inbox import Inbox
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw
-from tests.intake.timed import seconds, taken
+from tests.intake.timed import loop_seconds, seconds, taken
 
 GIB = 1024**3
 KEYS = [
@@ -108,11 +108,11 @@ BOMBS: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize(
     "name", [name for name, (data, _) in BOMBS.items() if len(data) <= MAX_OUTCOME]
 )
-def test_a_bomb_is_taken_or_refused_as_its_code_says_within_a_second(name: str) -> None:
+def test_a_bomb_is_soon_taken_or_refused_as_its_code_says(name: str) -> None:
     data, code = BOMBS[name]
     start = time.process_time()
     assert taken(name, data) == code
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 25 * loop_seconds()
 
 
 def test_all_bombs_at_once_leave_the_vault_clean(vault: Vault, person: Person) -> None:
@@ -151,28 +151,33 @@ def test_all_bombs_at_once_leave_the_vault_clean(vault: Vault, person: Person) -
         "api_key",
     ],
 )
-def test_the_largest_text_is_redacted_within_a_second(tmp_path: Path, piece: str) -> None:
+def test_the_time_of_redaction_grows_with_the_length_of_the_text(
+    tmp_path: Path, piece: str
+) -> None:
     room = MAX_OUTCOME - len(as_file(raw(decision__reasoning="")))
     count = room // (len(json.dumps(piece)) - 2)
-    path = tmp_path / "bomb.json"
-    path.write_bytes(as_file(raw(decision__reasoning=piece * count)))
-    assert (seconds(path) or 9) < 1
+    times = []
+    for share in (4, 1):
+        path = tmp_path / f"bomb-{share}.json"
+        path.write_bytes(as_file(raw(decision__reasoning=piece * (count // share))))
+        taken_seconds = seconds(path, 20)
+        assert taken_seconds is not None
+        times.append(max(taken_seconds, 0.05))
+    assert times[1] < 9 * times[0]  # 4 in theory; 16 if each part scans all others
 
 
 @pytest.mark.parametrize("below", [["a"] * 2000, dict.fromkeys(map(str, range(2000)), "a")])
-def test_a_long_key_over_many_values_is_redacted_within_a_second(
-    tmp_path: Path, below: Any
-) -> None:
+def test_a_long_key_over_many_values_is_soon_redacted(tmp_path: Path, below: Any) -> None:
     path = tmp_path / "bomb.json"
     path.write_bytes(as_file(raw(x={"k" * 60_000: below})))
-    assert (seconds(path) or 9) < 1
+    assert (seconds(path, 20) or 99) < 25 * loop_seconds()
 
 
-def test_the_last_of_many_json_keys_twice_is_refused_within_a_second(tmp_path: Path) -> None:
+def test_the_last_of_many_json_keys_twice_is_soon_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb.json"
     keys = [*KEYS[:32_000], KEYS[31_999]]
     path.write_text("{" + ",".join(f'"{key}":0' for key in keys) + "}")
-    assert (seconds(path) or 9) < 1
+    assert (seconds(path, 20) or 99) < 25 * loop_seconds()
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────

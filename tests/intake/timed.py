@@ -6,7 +6,7 @@ A regular expression that runs away listens to no signal of Python's; the system
 import resource
 import signal
 import time
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from skillvault.model import codec
@@ -22,6 +22,15 @@ def taken(name: str, data: bytes) -> str:
     except BadInputError as error:
         return error.code
     return "taken"
+
+
+@cache
+def loop_seconds() -> float:
+    """Return the processor time of a fixed loop, to compare with on a fast and a slow machine."""
+    start = time.process_time()
+    for _ in range(3_000_000):
+        pass
+    return time.process_time() - start
 
 
 def seconds(path: Path, most: int = 2) -> float | None:

@@ -440,6 +440,14 @@ def test_a_fact_by_hand_needs_only_a_body(vault: Vault, person: Person) -> None:
     assert vault.check().problems == []
 
 
+def test_check_finds_a_policy_that_cannot_be_read_beside_a_skill(
+    learned: Vault, person: Person
+) -> None:
+    person.write("vault.yaml", "format: 1\ngenerate:\n")
+    person.git("commit", "-qanm", "half a policy")
+    assert [problem.path for problem in learned.check().problems] == ["vault.yaml"]
+
+
 def test_why_not_of_an_outcome_that_cannot_be_read_points_to_check(
     vault: Vault, person: Person
 ) -> None:

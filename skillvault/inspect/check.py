@@ -68,7 +68,6 @@ def check_vault(
         # A folder without its file stands at no path of the index.
         staged_problems = [p for p in problems if p.path in changes or p.path not in view.contents]
         return CheckReport(_in_order(staged_problems), _in_order(notes))
-    problems += _recount(snapshot)
     problems += roles.find_forbidden_commits(store.git, against) if against else ()
     notes += map(_note_missing_source, snapshot.history.without_source(_DERIVING_STEPS))
     notes += [
@@ -76,6 +75,7 @@ def check_vault(
         *checks.describe_losses(store.git, snapshot),
     ]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
+        problems += _recount(snapshot)
         settings = snapshot.policy.shelf
         if settings.hidden or settings.pinned or settings.seeds:  # else no layer needs to be read
             notes += folders.find_unknown_names(shelf.ready())

@@ -220,7 +220,7 @@ def _database(exam: Examination) -> Row:
 
 def _records(exam: Examination) -> Row:
     if paths := exam.snapshot().records.unreadable_paths():
-        detail = f"{', '.join(paths[:3])}: nothing of {pluralize(len(paths), 'file')} is used"
+        detail = f"{pluralize(len(paths), 'file')} cannot be read: {', '.join(paths[:3])}"
         return Row("records", "problem", detail, "skillvault check")
     return Row("records", "ok", "every file of the vault can be read")
 

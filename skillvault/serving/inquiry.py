@@ -1,41 +1,37 @@
 """Answer the commands `search`, `stats`, `learned` and `judge`, also from Python."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skillvault.learning import advise
 from skillvault.learning.capture import prompt
+from skillvault.learning.recommend.recommend import Query
 from skillvault.loop import learned as noted_rules
-from skillvault.model.errors import UsageError
+from skillvault.loop.judging.judges import accuracy_of, policy_judge
+from skillvault.loop.receipts import Receipts
+from skillvault.model import codec
+from skillvault.model.errors import NoAnswerError, UnavailableError, UsageError
 from skillvault.model.records import Evaluation, Fact, Problem, Skill
 from skillvault.model.text.text import shorten
 from skillvault.serving import background
 from skillvault.serving import shelf as serving
+from skillvault.serving.shelf import Shelf
 from skillvault.vault.commit.store import Store
+from skillvault.vault.files.inbox import Inbox
+from skillvault.vault.files.redact import redact_value
 from skillvault.vault.index.records import parse_ref
 
 if TYPE_CHECKING:
     from skillvault.learning.skill_stats import SkillStats
     from skillvault.vault.index.snapshot import Snapshot
     from skillvault.vault.search.ranking import Hit
-
-import json
-
-import msgspec
-
-from skillvault.learning import advise
-from skillvault.learning.recommend.recommend import Query
-from skillvault.loop.judging.judges import accuracy_of, policy_judge
-from skillvault.loop.receipts import Receipts
-from skillvault.model import codec
-from skillvault.model.errors import NoAnswerError, UnavailableError
-from skillvault.serving.shelf import Shelf
-from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.files.redact import redact_value
 
 KINDS = ("skill", "fact", "evaluation")
 _MAX_TEXT = 200  # characters of a result's text
@@ -260,7 +256,11 @@ def _summary_text(record: object) -> str:
 def judge_decision(
     store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
 ) -> advise.Advice:
-    """Judge the decision in a file (name, bytes); a refusal is written to the inbox."""
+    """Judge the decision in a file (name, bytes); a refusal is written to the inbox.
+
+    If nobody can be asked, or the judge is no better than chance in this vault, the decision may be
+    carried out, with a warning.
+    """
     raw = redact_value(codec.parse_incoming(*file))
     proposal, settings = advise.parse_proposal(raw, now), store.snapshot().policy.judge
     snapshot = store.snapshot()

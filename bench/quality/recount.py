@@ -286,21 +286,33 @@ def _greatest(line: str, scope: Scope) -> Iterator[Check]:
 
 _EXTREME = re.compile(
     r"(?P<verb>Lost|Gained) (?P<score>[\d.]+) %(?: \((?P<money>-?[\d.].*?)\))?"
-    rf"(?: at most \((?P<such>\d+) such\),)? on (?P<day>{_DAY})"
+    rf" on (?P<day>{_DAY})(?: after [^,:]+)?(?:, the (?:worst|best) of (?P<such>\d+) such)?"
 )
 
 
 def _at_entry(line: str, scope: Scope) -> Iterator[Check]:
     (entry,) = scope.behind("for")
     rest = line.removeprefix("At entry: ").removesuffix(".")
+    others = [e for e in scope.entries if {e.status, entry.status} == {"success", "failure"}]
     for key, value in entry.context.items():
-        rest = rest.replace(f"{shown(key.replace('_', ' '))} {_value(value)}", "", 1)
+        text = f"{shown(key.replace('_', ' '))} {_value(value)}"
+        contrast = _contrast([other.context.get(key) for other in others])
+        told = f"{text} ({contrast} where it {'failed' if entry.status == 'success' else 'worked'})"
+        rest = rest.replace(told if told in rest else text, "", 1)
     size = entry.result.get("entry_value")
     if size is not None:
         rest = rest.replace(
             f"entry value {digits(size)} {entry.result.get('unit') or ''}".strip(), ""
         )
     yield not rest.strip("; "), f"not recorded: {rest}"
+
+
+def _contrast(values: list[Any]) -> str:
+    """The range of the numbers, or the names, that others had."""
+    numbers = [value for value in values if isinstance(value, int | float)]
+    if numbers:
+        return " to ".join(map(_value, dict.fromkeys((min(numbers), max(numbers)))))
+    return " or ".join(map(_value, dict.fromkeys(filter(None, values))))
 
 
 def _value(value: Any) -> str:

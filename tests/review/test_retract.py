@@ -11,6 +11,7 @@ from skillvault.learning.promote.facts import is_contested
 from skillvault.model.errors import UncommittedEditError, UsageError
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
+from tests.loop.test_clusters import topic
 from tests.review.given import before_commit
 
 LATER = NOW + timedelta(days=1)
@@ -104,6 +105,11 @@ def test_the_only_one_takes_its_skill_along(vault: Vault, other: Vault) -> None:
     assert served(vault) == {}
 
 
+def test_a_pattern_that_lost_its_facts_goes_too(vault: Vault, other: Vault) -> None:
+    both_ways(vault, [{**one} for one in topic(9, 3, seed=2)], 2, other)
+    assert [one.name for one in vault.skills("archive") if one.name.startswith("pattern")]
+
+
 @pytest.mark.parametrize("wrong", [0, 5, 11])
 def test_a_strategy_is_written_of_the_others(vault: Vault, other: Vault, wrong: int) -> None:
     days = [
@@ -117,6 +123,18 @@ def test_a_strategy_is_written_of_the_others(vault: Vault, other: Vault, wrong: 
     ]
     both_ways(vault, days, wrong, other)
     assert "strategy-perps" in served(vault)
+
+
+def test_a_strategy_of_the_seed_profile_goes_if_too_few_are_left(
+    vault: Vault, person: Person
+) -> None:
+    person.rule("profile: seed")
+    ids = recorded(vault, *(trade(day, decision__target=f"T{day % 4}") for day in range(10)))
+    vault.run(now=NOW)
+    assert "strategy-perps" in served(vault)
+    retract(vault, ids[3], "a wrong label", now=LATER)
+    vault.run(now=LATER)
+    assert "strategy-perps" not in served(vault)
 
 
 @pytest.mark.parametrize("ended", ["+-++-+++++", "--+-+-----", "+-+-"])

@@ -46,7 +46,7 @@ from skillvault.vault.files.arrival import make_printable
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.git import config
 from skillvault.vault.git.config import driver_command
-from skillvault.vault.git.process import COMPLETION, OWNER_REMEDY
+from skillvault.vault.git.process import COMPLETION
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
 
@@ -239,7 +239,9 @@ def _repository(exam: Examination) -> Row:
     try:
         git_dir, common = exam.git.ask_dirs()
     except NotAVaultError as error:
-        return Row("repository", "problem", *_explain_unusable(exam.root, str(error)))
+        detail, _, fix = str(error).rpartition("; ")
+        fix = fix.removeprefix("run `").removesuffix("` there")
+        return Row("repository", "problem", detail, fix)
     if advice := layout.explain_bare_repository(exam.root):
         return Row("repository", "problem", *advice.split("; ", 1))
     if exam.git.text("rev-parse", "--is-bare-repository") == "true":
@@ -259,21 +261,6 @@ def _objects(exam: Examination) -> Row:
     return Row("objects", "ok", f"about {count:,} loose objects")
 
 
-def _explain_unusable(root: Path, message: str) -> tuple[str, str]:
-    message = message.partition("; run `skillvault init`")[0]
-    error, remedy, suffix = message.partition(OWNER_REMEDY)
-    if remedy:
-        return error, remedy + suffix
-    if "bad config" in message:
-        return message, "correct the line of the file that git names"
-    if "needs one with sha1" in message or "must be the root" in message:
-        return message, "run `skillvault init` in a new folder, and copy your files into it"
-    if (root / ".git").exists():
-        fix = "repair .git, or clone the vault again and keep this folder until that works"
-        return message, fix
-    return message, "skillvault init"
-
-
 def _head(exam: Examination) -> Iterator[Row]:
     exam.git.ask_dirs()
     commit_id = exam.head_id()
@@ -283,19 +270,14 @@ def _head(exam: Examination) -> Iterator[Row]:
         yield Row("head", "note", f"{position}, without a commit")
         return
     try:
-        commit = exam.git.head()
-        files = len(exam.git.objects.files(commit)) if commit else None
+        files = len(exam.git.objects.files(commit_id))
     except GitError as error:
-        commit, files = str(error), None
-    if files is None:
-        fix = "git fsck --full names what is missing; fetch it from a remote or a backup"
-        detail = f"{position}, {commit_id[:10]} cannot be read" + (f" ({commit})" if commit else "")
+        detail, _, fix = f"{position}: {error}".rpartition("; ")
         yield Row("head", "problem", detail, fix)
-    else:
-        detail = f"{position} at {commit_id[:10]}, {files} files"
-        yield Row("head", "ok" if branch else "note", detail)
-        if files >= cold.MIN_FILES:
-            yield _light_clone(exam)
+        return
+    yield Row("head", "ok" if branch else "note", f"{position} at {commit_id[:10]}, {files} files")
+    if files >= cold.MIN_FILES:
+        yield _light_clone(exam)
 
 
 def _light_clone(exam: Examination) -> Row:

@@ -384,7 +384,7 @@ def test_an_address_that_a_config_rewrites_is_still_no_program(shut: Vault, tmp_
     config = Path(os.environ["HOME"]) / ".gitconfig"
     with config.open("a") as file:
         file.write(f'[url "ext::touch {tmp_path}/ran "]\n\tinsteadOf = https://x.example/\n')
-    assert "transport 'ext' not allowed" in told(shut, "https://x.example/y.git")
+    assert "ext is no safe kind of address" in told(shut, "https://x.example/y.git")
     assert not (tmp_path / "ran").exists()
 
 

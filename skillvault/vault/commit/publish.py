@@ -37,6 +37,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.objects import Entry, mode_of
+from skillvault.vault.git.process import OTHER_GIT
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 from skillvault.vault.git.repository import Git
 
@@ -224,11 +225,7 @@ class Writer:
             refs.end()
             if self._git.tip(self._branch) != self._parent:
                 return False
-            if "File exists" not in refs.error:
-                raise GitError(f"git update-ref: {refs.error}")
-            raise VaultBusyError(
-                f"another git has locked the branch ({refs.error[:300]}); try again when it ends"
-            )
+            raise (VaultBusyError if OTHER_GIT in refs.error else GitError)(refs.error)
         self._check_normal()
         new_tip = publication.intent.new
         intent = self._make_intent(publication.group, publication.entries, state, new_tip)

@@ -17,7 +17,7 @@ from skillvault.model.change import Program
 from skillvault.model.errors import GitError
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
-from skillvault.vault.git.process import PARTIAL_ADVICE
+from skillvault.vault.git.process import PARTIAL_ADVICE, UNREADABLE
 
 FOLDER, SUBMODULE = "40000", "160000"  # modes of entries that are not files
 REGULAR, EXECUTABLE = "100644", "100755"
@@ -213,8 +213,8 @@ class Objects:
         self._repository: Any = pygit2.Repository()
         try:
             self._repository.set_odb(pygit2.Odb(str(folder)))
-        except pygit2.GitError as error:
-            raise GitError(f"{folder}: {error}") from None
+        except pygit2.GitError:
+            raise GitError(f"{folder} {UNREADABLE}") from None
         self.gathering = Gathering(folder, self._repository, pygit2)
 
     # ── reading ──────────────────────────────────────────────────────────────────────
@@ -358,12 +358,12 @@ class Objects:
             return self.gathering.objects[object_id][1]
         node = self._require_node(object_id)
         if node.type != kind:
-            raise GitError(f"object {object_id} is no {_TYPE_NAMES[kind]}; run `git fsck`")
+            raise GitError(f"{_TYPE_NAMES[kind]} {object_id} {UNREADABLE}")
         return bytes(node.data if kind == _BLOB else node.read_raw())
 
     def _require_node(self, object_id: Any) -> Any:
         if (node := self._find(object_id)) is None:
-            raise GitError(f"object {object_id} cannot be read; run `git fsck`")
+            raise GitError(f"object {object_id} {UNREADABLE}")
         return node
 
     def _find(self, object_id: Any) -> Any:
@@ -373,8 +373,8 @@ class Objects:
         except (KeyError, ValueError):
             if not self._is_partial():
                 return None
-        except self._failed as error:
-            raise GitError(f"object {object_id} cannot be read ({error}); run `git fsck`") from None
+        except self._failed:
+            raise GitError(f"object {object_id} {UNREADABLE}") from None
         if self._fetch is None:
             raise GitError(f"object {object_id} cannot be read; {PARTIAL_ADVICE}")
         self._fetch([str(object_id)])

@@ -5,6 +5,7 @@ that could make git run a program.
 """
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +42,43 @@ _SAFE_SETTINGS = (
 )
 _OPTIONS = tuple(part for setting in _SAFE_SETTINGS for part in ("-c", setting))
 OWNER_REMEDY = "git config --global --add safe.directory"  # in git's message about the owner
+OTHER_GIT = "another git holds"
+NO_REMOTE_REF = "the remote does not have"
+UNREADABLE = (
+    "cannot be read, so the repository is damaged; `git fsck --full` names what is missing: "
+    "fetch it from a remote or a backup"
+)
 COMPLETION = "git config --unset remote.origin.partialclonefilter && git fetch --refetch"
 PARTIAL_ADVICE = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
+_CHECK_REMOTE = "check the address, your connection and your access"
+# Patterns of git's messages, and what a person is told. `{0}` is the first group of the pattern.
+_SENTENCES = (
+    (
+        rf"({OWNER_REMEDY} .*)",
+        "the repository belongs to another user, so git does not read it; to trust it: {0}",
+    ),
+    (
+        r"repository '(.*)' (?:does not|not found)|fatal: '(.*)' does not|gitfile format: (.*)",
+        "there is no git repository at {0}; check the address",
+    ),
+    (r"unable to access '(.*)': (.*)", f"{{0}} cannot be reached ({{1}}); {_CHECK_REMOTE}"),
+    (
+        r"could not read Username for '(.*)'|Authentication failed for '(.*)'",
+        "{0} wants a password, or has no such repository; check the address and your access",
+    ),
+    (r"transport '(.*)' not allowed", "{0} is no safe kind of address; use https, ssh or a path"),
+    (r"(?:find remote ref|not our ref) (.*)", f"{NO_REMOTE_REF} {{0}}; check its name"),
+    (r"(\S.*)\s+fatal: Could not read from remote", f"no remote answers ({{0}}); {_CHECK_REMOTE}"),
+    ("promisor remote", PARTIAL_ADVICE),
+    (r"(?:object|tree|read|commit) '?([0-9a-f]{40})", f"object {{0}} {UNREADABLE}"),
+    (r"(pack-[0-9a-f]{40}\.\w+)", f"{{0}} {UNREADABLE}"),
+    (
+        "index file (?:smaller|corrupt)|bad (?:index file sha1 )?signature|bad index version",
+        "git's index cannot be read; remove .git/index and run `git reset`, which makes it again",
+    ),
+    (r"bad config line (\d+) in file (.*)", "git cannot read line {0} of {1}; correct it"),
+    (r"Unable to create '(.*\.lock)': File exists", f"{OTHER_GIT} {{0}}; wait until it ends"),
+)
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
@@ -59,12 +95,15 @@ def is_own_git(arguments: Sequence[str]) -> bool:
 
 
 def failure_of(command: str, stderr: bytes) -> str:
-    """Return git's error message in one line, with git's advice for a folder of another user."""
-    lines = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    """Return a sentence with the next step for git's error message."""
+    text = stderr.decode(errors="replace").replace("\r", "")
+    for pattern, sentence in _SENTENCES:
+        if match := re.search(pattern, text):
+            return sentence.format(*filter(None, match.groups()))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
-    end = None if any(OWNER_REMEDY in line for line in lines) else fatal + 2
-    text = " ".join(lines[fatal:end]) or "failed without a message"
-    return f"git {command}: {text}" + (f"; {PARTIAL_ADVICE}" if "promisor remote" in text else "")
+    reason = " ".join(lines[fatal : fatal + 2]).removeprefix("fatal: ") or "it gives no reason"
+    return f"git {command} failed ({reason}); correct that, and try again"
 
 
 _CHUNK_BYTES = 1 << 18  # that are read at once from git

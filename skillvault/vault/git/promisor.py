@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skillvault.model.errors import GitError
 from skillvault.vault.git.config import Settings
-from skillvault.vault.git.process import PARTIAL_ADVICE, Runner, as_environment
+from skillvault.vault.git.process import PARTIAL_ADVICE, UNREADABLE, Runner, as_environment
 
 SECONDS = 300.0  # for one fetch or push
 SSH = "ssh -oBatchMode=yes -oConnectTimeout=20"
@@ -65,7 +65,7 @@ class Promisor:
         """Fetch objects. Raise GitError if the remote cannot be reached, or in a full clone."""
         remote = self._settings().promisor
         if remote is None:
-            raise GitError(f"object {ids[0]} cannot be read; run `git fsck`")
+            raise GitError(f"object {ids[0]} {UNREADABLE}")
         if len(ids) > _QUIET_OBJECTS:
             _LOG.warning("fetching %s files from %s, once", f"{len(ids):,}", remote)
         for start in range(0, len(ids), _BATCH):

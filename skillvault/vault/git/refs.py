@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from skillvault.vault.git.process import failure_of
+
 ABSENT = "0" * 40
 
 
@@ -35,7 +37,7 @@ class RefSession:
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
         self._open = True
-        self.error = ""  # git's message, after `end`
+        self.error = ""  # a sentence, after `end`
 
     def begin(self, updates: Sequence[RefUpdate]) -> None:
         """Begin a transaction with these updates."""
@@ -59,7 +61,7 @@ class RefSession:
             return
         self._open = False
         _, errors = self._process.communicate()
-        self.error = errors.decode(errors="replace").strip()
+        self.error = failure_of("update-ref", errors)
 
     def _ask(self, commands: str, answer: bytes) -> bool:
         stdin, stdout = self._process.stdin, self._process.stdout

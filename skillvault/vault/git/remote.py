@@ -24,7 +24,7 @@ from skillvault.model.text.text import slug
 from skillvault.vault.disk import read_state
 from skillvault.vault.git.config import CLONE
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, SUBMODULE, Entry, Objects, with_mode
-from skillvault.vault.git.process import Runner, failure_of
+from skillvault.vault.git.process import NO_REMOTE_REF, Runner, failure_of
 from skillvault.vault.git.promisor import SECONDS, SSH, call_remote
 from skillvault.vault.git.refs import ABSENT, RefUpdate
 from skillvault.vault.git.repository import Git
@@ -46,7 +46,6 @@ def clone_name(git: Git) -> str:
     return name
 
 
-_NO_BRANCH = "couldn't find remote ref"  # in git's message
 _OPTIONS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 _REFUSAL = regex(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
 # A remote answers so if another push came a moment earlier.
@@ -79,7 +78,7 @@ class Upstream:
         try:
             self._call("fetch", "--prune", *_OPTIONS, "--", self.remote, spec, proposals)
         except GitError as error:
-            if _NO_BRANCH in str(error):
+            if NO_REMOTE_REF in str(error):
                 return None
             raise
         return self._git.text("rev-parse", "--verify", f"{tracking_ref}^{{commit}}")

@@ -26,7 +26,7 @@ from skillvault.vault.git.config import LISTING, CachedSettings, Settings, cache
 from skillvault.vault.git.history import History
 from skillvault.vault.git.index_file import IndexFile
 from skillvault.vault.git.objects import Entry, Objects
-from skillvault.vault.git.process import OWNER_REMEDY, Runner, as_environment
+from skillvault.vault.git.process import Runner, as_environment
 from skillvault.vault.git.promisor import Promisor
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 
@@ -39,6 +39,7 @@ _OPERATIONS = {
     "sequencer": "a cherry-pick or revert of several commits",
     "BISECT_LOG": "a bisect",
 }
+_COPY = "run `skillvault init` in a new folder, and copy your files into it"
 _PINS = "refs/skillvault"
 _MAX_CONFLICTS, _BINARY_CODE = 127, 255  # exit codes of `git merge-file`
 _SYNC_ENVIRONMENT = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
@@ -108,20 +109,21 @@ class Git:
             options = ("--show-prefix", "--git-dir", "--git-common-dir", "--show-object-format")
             output = self.run("rev-parse", *options)
         except GitError as error:
-            if OWNER_REMEDY in str(error):
-                raise NotAVaultError(f"{self.root}: {error}") from None
-            raise NotAVaultError(
-                f"{self.root}: not the root of a git repository ({error}); "
-                "run `skillvault init` there"
-            ) from None
+            message = str(error)
+            if "not a git repository" in message and (self.root / ".git").exists():
+                message = "its .git is damaged; repair it, or clone the vault again beside it"
+            elif "not a git repository" in message:
+                message = "not the root of a git repository; run `skillvault init` there"
+            raise NotAVaultError(f"{self.root}: {message}") from None
         prefix, git_dir, common_dir, id_format = os.fsdecode(output).removesuffix("\n").split("\n")
         if id_format != "sha1":
-            message = f"{self.root}: a {id_format} repository; a vault needs one with sha1 ids"
-            raise NotAVaultError(message)
+            raise NotAVaultError(
+                f"{self.root}: a {id_format} repository, and a vault needs sha1 ids; {_COPY}"
+            )
         if prefix:
             raise NotAVaultError(
                 f"{self.root}: a vault must be the root of its git repository, and this is "
-                f"the folder {prefix} of another one"
+                f"the folder {prefix} of another one; {_COPY}"
             )
         return (self.root / git_dir).resolve(), (self.root / common_dir).resolve()
 
@@ -253,7 +255,7 @@ class Git:
         name = f"{_PINS}/pending-{draft_name()}"
         refs.begin([RefUpdate(name, commit, ABSENT)])
         if not refs.commit():
-            raise GitError(f"git update-ref: {refs.error}")
+            raise GitError(refs.error)
         try:
             yield name
         finally:

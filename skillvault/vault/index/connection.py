@@ -193,6 +193,7 @@ class Connection(Rows):
             self.retry(work)
         finally:
             self._is_repeatable = False
+            self.rollback()  # what an error left half made
 
     def mend(self, error: Exception) -> None:
         """Rebuild the index after an error. Raise VaultBusyError if another process uses it."""

@@ -180,14 +180,15 @@ class Git:
         if head == branch:
             problem = "the branch has no commit yet; run `skillvault init`"
             return None if tip or may_be_empty else problem
-        if head is None:
-            return f"HEAD is detached; run `git switch {branch}`"
-        if tip is None:
+        if head and tip is None:
             return (
                 f"there is no branch {branch}, on which the vault learns; run `git branch -m "
                 f"{head} {branch}`, or set `branch: {head}` in vault.yaml and commit it"
             )
-        return f"on branch {head}, but the vault learns on {branch}; run `git switch {branch}`"
+        place = self.text("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}")
+        advice = f"go to {place}, which has {branch}" if place else f"run `git switch {branch}`"
+        position = f"on branch {head}, but the vault learns on {branch}"
+        return f"{position if head else 'HEAD is detached'}; {advice}"
 
     def boundary(self) -> str:
         """Return a text that changes with shallow commits and grafts, which change the history."""

@@ -191,6 +191,15 @@ def test_a_vault_in_a_linked_work_tree_learns_on_its_branch(
     assert person.git("show", "main:notes/a.md") == "a"
 
 
+@pytest.mark.parametrize("options", [("-b", "side"), ("--detach",)])
+def test_the_work_tree_that_has_the_branch_is_named(
+    vault: Vault, person: Person, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    person.git("worktree", "add", "-q", *options, str(tmp_path / "linked"))
+    with pytest.raises(PausedError, match=f"; go to {vault.root}, which has main$"):
+        Vault.open(tmp_path / "linked").run(now=NOW)
+
+
 # ── who commits ──────────────────────────────────────────────────────────────────────
 
 

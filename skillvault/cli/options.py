@@ -186,6 +186,14 @@ def open_vault(vault_path: Path | None) -> "api.Vault":
     return vault
 
 
+def open_history(vault_path: Path | None) -> "api.Vault":
+    """Open the vault for a question about its history; say so if a part of it is missing."""
+    vault = open_vault(vault_path)
+    if (vault.store.git.dirs()[1] / "shallow").exists():
+        say(repository.SHALLOW)
+    return vault
+
+
 @contextmanager
 def open_vault_as_of(
     vault_path: Path | None, at: str | None
@@ -194,10 +202,10 @@ def open_vault_as_of(
 
     The earlier vault is read-only and is removed after the block. UsageError if there was no vault.
     """
-    vault = open_vault(vault_path)
     if at is None:
-        yield vault, None
+        yield open_vault(vault_path), None
         return
+    vault = open_history(vault_path)
     branch = vault.store.snapshot().policy.branch
     with repository.check_out_past(vault.store.git, branch, at) as (root, time):
         yield api.Vault.open(root), time

@@ -18,6 +18,7 @@ from skillvault.cli.options import (
     at_option,
     echo,
     echo_diff,
+    open_history,
     open_vault,
     open_vault_as_of,
     print_json,
@@ -200,7 +201,7 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
     Without REVISION, compares a proposal with the skill that it replaces, and any other skill with
     its text before the latest commit.
     """
-    pair = review.text_pair(question(open_vault(vault_path)), name, revision)
+    pair = review.text_pair(question(open_history(vault_path)), name, revision)
     if as_data:
         print_json({**msgspec.to_builtins(pair), "diff": pair.diff})
         return

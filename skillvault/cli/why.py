@@ -14,7 +14,7 @@ from skillvault.api import question
 from skillvault.cli.options import (
     echo,
     echo_diff,
-    open_vault,
+    open_history,
     print_json,
     read_options,
     since_option,
@@ -86,7 +86,7 @@ def log(
     as_data: bool,
 ) -> None:
     """Show the commits that learned something, newest first."""
-    vault = open_vault(vault_path)
+    vault = open_history(vault_path)
     start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
     commit_filter = LogFilter(since=start, domain=domain, step=step, skill=skill)
     commits = vault.log(limit, commit_filter)
@@ -130,7 +130,7 @@ def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
 
     Shows the numbers that decided. If it did teach something, shows what.
     """
-    (kind, name), answers = open_vault(vault_path).why_not(ref)
+    (kind, name), answers = open_history(vault_path).why_not(ref)
     if as_data:
         print_json({kind: name, "steps": answers})
         return
@@ -188,7 +188,7 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
 
     REF is a name, a path, an id or the beginning of an id.
     """
-    tree = open_vault(vault_path).why(ref)
+    tree = open_history(vault_path).why(ref)
     if as_data:
         print_json(tree)
         return
@@ -252,7 +252,7 @@ def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
     REF is a path, an id or the beginning of an id. For an outcome, the command also shows what
     retracting it would change.
     """
-    vault = open_vault(vault_path)
+    vault = open_history(vault_path)
     tree = vault.impact(ref)
     changes = retract.preview(question(vault), Ref(tree["ref"]["kind"], tree["ref"]["id"]))
     if as_data:

@@ -47,7 +47,7 @@ from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.git import config
 from skillvault.vault.git.config import driver_command
 from skillvault.vault.git.process import COMPLETION
-from skillvault.vault.git.repository import Git
+from skillvault.vault.git.repository import SHALLOW, Git
 from skillvault.vault.index.snapshot import Snapshot
 
 State = Literal["ok", "note", "problem"]
@@ -250,7 +250,7 @@ def _repository(exam: Examination) -> Row:
     if exam.git.is_partial():
         return Row("repository", "note", "partial: objects may be missing", COMPLETION)
     if (common / "shallow").exists():
-        return Row("repository", "note", "shallow: its history is incomplete")
+        return Row("repository", "note", *SHALLOW.split("; "))
     return Row("repository", "ok", str(git_dir))
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +43,21 @@ def test_a_filter_that_cannot_match_is_refused(learned: Vault) -> None:
     with pytest.raises(UsageError, match="there are: coding, perps"):
         learned.log(asks=LogFilter(domain="codign"))
     assert "-n" in say(learned, "log", "-n", "9" * 30, code=2)
+
+
+@pytest.mark.parametrize("command", ["log", "why", "why-not", "impact", "skill diff"])
+def test_a_shallow_clone_says_that_its_history_is_incomplete(
+    learned: Vault, tmp_path: Path, command: str
+) -> None:
+    clone = tmp_path / "clone"
+    Person(tmp_path).git("clone", "-q", "--depth=1", learned.root.as_uri(), str(clone))
+    (guide, *_) = learned.store.snapshot().skills
+    (outcome, *_) = learned.store.snapshot().outcomes
+    name = {"log": [], "skill diff": [guide]}.get(command, [outcome])
+    arguments = ["--vault", str(clone), *command.split(), *name, "--json"]
+    result = CliRunner().invoke(cli, arguments)
+    assert "run `git fetch --unshallow`" in result.stderr
+    json.loads(result.stdout)
 
 
 def subjects(text: str) -> list[str]:

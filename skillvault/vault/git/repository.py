@@ -39,6 +39,7 @@ _OPERATIONS = {
     "sequencer": "a cherry-pick or revert of several commits",
     "BISECT_LOG": "a bisect",
 }
+SHALLOW = "the clone is shallow, its history incomplete; run `git fetch --unshallow`"
 _COPY = "run `skillvault init` in a new folder, and copy your files into it"
 _PINS = "refs/skillvault"
 _MAX_CONFLICTS, _BINARY_CODE = 127, 255  # exit codes of `git merge-file`
@@ -163,7 +164,7 @@ class Git:
                 hint = self._undo_hint() if name == "REVERT_HEAD" else ""
                 return f"{operation} is in progress; finish or abort it{hint}"
         if (common_dir / "shallow").exists():
-            return "the clone is shallow, its history incomplete; run `git fetch --unshallow`"
+            return SHALLOW
         if problem := self._branch_problem(branch, may_be_empty):
             return problem
         if self.index_file.current().unmerged:

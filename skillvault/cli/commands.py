@@ -168,6 +168,9 @@ class CommandGroup(click.Group):
             calls = texts.join_items([f"`{call}`" for call in close], last="or")
             hint = f"did you mean {calls}?" if close else "`skillvault --help` lists them"
             raise click.UsageError(f"{args[0]}: no such command; {hint}", ctx)
+        arguments = args[1 : args.index("--") if "--" in args else None]
+        if "" in arguments:
+            raise click.UsageError("an argument is empty; write it, or leave it out", ctx)
         return super().resolve_command(ctx, args)
 
     def _find_nested(self, ctx: click.Context, args: list[str]) -> list[str]:

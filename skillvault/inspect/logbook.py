@@ -13,6 +13,8 @@ from itertools import islice
 from msgspec import Struct
 
 from skillvault.learning.contrast.episodes import episodes_of
+from skillvault.loop.registry import STEPS
+from skillvault.model.errors import UsageError
 from skillvault.model.phrases import describe_subject
 from skillvault.model.records import Commit, Outcome, Ref, Status
 from skillvault.model.text.text import join_items, pluralize
@@ -140,7 +142,14 @@ def find_commits(snapshot: Snapshot, conditions: LogFilter, limit: int | None) -
 
     if conditions == LogFilter():
         return snapshot.history.log(limit)
-    commits = [commit for commit in snapshot.history.log() if meets_conditions(commit)]
+    history = snapshot.history.log()
+    steps = sorted({*STEPS, *(commit.step for commit in history)})
+    if conditions.step not in (None, *steps):
+        raise UsageError(f"--step {conditions.step}: no such step; there are: {', '.join(steps)}")
+    if names and all(names.isdisjoint((*c.targets, *c.sources)) for c in history):
+        message = "no commit names such a skill; `skillvault skill list` lists skills"
+        raise UsageError(f"--skill {conditions.skill}: {message}")
+    commits = [commit for commit in history if meets_conditions(commit)]
     shas = set(islice(dict.fromkeys(commit.sha for commit in commits), limit))
     return [commit for commit in commits if commit.sha in shas]
 

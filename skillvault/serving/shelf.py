@@ -350,8 +350,12 @@ class Shelf:
             if domain in (None, entry.domain)
         ]
         rows = [skill_stats.skill_stats(subject, rules_of(snapshot.policy)) for subject in subjects]
-        if skill and not rows and domain is None:
-            raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
+        if not rows:
+            snapshot.check_domain(domain)
+        if skill and not rows:
+            place = "" if domain is None else f" in {domain}"
+            advice = "`skillvault skill list --layers` lists them"
+            raise UsageError(f"{skill}: no such skill{place}; {advice}")
         # Lifts that differ by a rounding error are sorted by name, alike on any machine.
         return sorted(
             rows, key=lambda row: (row.lift is None, -round(row.lift or 0, _LIFT_DIGITS), row.skill)

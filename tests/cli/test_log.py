@@ -42,7 +42,28 @@ def _learn(vault: Vault) -> None:
 def test_a_filter_that_cannot_match_is_refused(learned: Vault) -> None:
     with pytest.raises(UsageError, match="there are: coding, perps"):
         learned.log(asks=LogFilter(domain="codign"))
+    with pytest.raises(UsageError, match=r"no such step; there are: .*evaluate, .*record"):
+        learned.log(asks=LogFilter(step="evaluat"))
+    with pytest.raises(UsageError, match="no commit names such a skill"):
+        learned.log(asks=LogFilter(skill="guide-nothing"))
+    assert learned.log(asks=LogFilter(step="merge")) == []
     assert "-n" in say(learned, "log", "-n", "9" * 30, code=2)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["why", "log --skill", "stats", "check --against", "undo", "learn", "skill approve", "erase"],
+)
+def test_an_empty_argument_is_refused(learned: Vault, command: str) -> None:
+    message = "an argument is empty; write it, or leave it out"
+    assert message in say(learned, *command.split(), "", code=2)
+
+
+def test_a_skill_of_another_domain_has_no_statistics_there(learned: Vault) -> None:
+    for domain, reason in [("perps", "no such skill in perps"), ("codign", "no such domain")]:
+        with pytest.raises(UsageError, match=reason):
+            learned.stats("guide-coding-fix-flaky-test", domain=domain)
+    assert learned.stats(domain="coding") == []
 
 
 @pytest.mark.parametrize("command", ["log", "why", "why-not", "impact", "skill diff"])
@@ -75,7 +96,6 @@ def test_the_log_shows_what_is_asked_for(learned: Vault) -> None:
     assert subjects(say(learned, "log", "--skill", name)) == [of_domain]
     assert say(learned, "log", "--since", "2026-11-21") == ""
     assert len(say(learned, "log", "--since", "2026-11-20", "-n", "2").splitlines()) == 2
-    assert say(learned, "log", "--skill", "no-such-skill") == ""
 
 
 def test_a_time_that_is_none_is_refused_with_what_to_write(learned: Vault) -> None:

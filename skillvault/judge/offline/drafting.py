@@ -22,7 +22,7 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Statement,
 )
-from skillvault.model.conditions import Separation, describe_lead, describe_rule
+from skillvault.model.conditions import Separation
 from skillvault.model.phrases import cut_name, describe_subject, inline, make_sentence
 from skillvault.model.records import (
     Fact,
@@ -37,8 +37,6 @@ from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import (
     count_of,
     count_tokens,
-    format_number,
-    format_percent,
     join_items,
     pluralize,
     slug,
@@ -395,23 +393,22 @@ _FIRST_SECTIONS = ("What to Avoid", "Entry Rules", "Position Sizing")  # first i
 
 
 def draft_period(brief: Period) -> Draft | None:
-    """Draft a strategy from the rules of a period, or return None without content."""
+    """Draft a strategy from the rules of a period, or return None without outcomes."""
     if not brief.outcomes:
         return None
     gain_rules, loss_rules = _distinct_rules(brief, avoid=False), _distinct_rules(brief, avoid=True)
     sizing_rules = [rule for rule in [*loss_rules, *gain_rules][:_MAX_RULES] if _is_sizing(rule)]
     entry_rules = [rule for rule in gain_rules if not _is_sizing(rule)][:_MAX_RULES]
     avoid_rules = [rule for rule in loss_rules if not _is_sizing(rule)][:_MAX_RULES]
+    actions = [*account_rules.group_by_action(brief.outcomes).items()][:_MAX_ACTIONS]
     lines = (
         (brief.heading, [*map(account_sentences.outlier_sentence, brief.outliers)]),
         ("Entry Rules", [_rule_line(rule, brief) for rule in entry_rules]),
         ("Position Sizing", [_rule_line(rule, brief) for rule in sizing_rules]),
         ("What to Avoid", [_rule_line(rule, brief) for rule in avoid_rules]),
-        ("Performance Notes", list(_performance_notes(brief))),
+        ("Performance Notes", [account_sentences.balance_sentence(*pair) for pair in actions]),
     )
     sections = tuple((heading, _bullet_list(texts)) for heading, texts in lines if texts)
-    if not sections:
-        return None
     ordered_lines = sorted(lines, key=lambda section: section[0] not in _FIRST_SECTIONS)
     texts = (text for _, texts in ordered_lines for text in texts)
     return Draft(
@@ -444,52 +441,12 @@ def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
 
 
 def _rule_line(rule: Separation, period: Period) -> str:
-    if len(account_rules.group_by_action(period.outcomes)) == 1:
-        return account_sentences.rule_sentence(rule)
-    action = inline(rule.action, 40)
-    if rule.lead:
-        return f"{action}: {describe_lead(rule)}"
-    return make_sentence(f"{action} {describe_rule(rule)}")
+    text = account_sentences.rule_sentence(rule)
+    is_only_action = len(account_rules.group_by_action(period.outcomes)) == 1
+    return text if is_only_action else f"{inline(rule.action, 40)}: {text}"
 
 
 def _is_sizing(rule: Separation) -> bool:
     keys = [condition.key.casefold() for condition in rule.conditions]
     sizes = ("leverage", "size", "stake")
     return any(key == "entry_value" or any(word in key for word in sizes) for key in keys)
-
-
-def _performance_notes(period: Period) -> Iterator[str]:
-    """Yield the sums and averages of each action, or one line of success rates without scores."""
-    actions = list(account_rules.group_by_action(period.outcomes).items())[:_MAX_ACTIONS]
-    if period.graded:
-        yield from (f"{inline(action, 40)}: {_results(runs)}." for action, runs in actions)
-        return
-    rates = []
-    for action, outcomes in actions:
-        successes = sum(outcome.result.status == "success" for outcome in outcomes)
-        rates.append(f"{inline(action, 40)} {count_of(successes, len(outcomes))}")
-    yield f"Succeeded: {', '.join(rates)}."
-
-
-def _results(outcomes: Sequence[Outcome]) -> str:
-    """Summarize results, such as `12 decisions, +340 USD together, +1.2 % on average`."""
-    parts = [pluralize(len(outcomes), "decision"), *_sums(outcomes)]
-    scores = [outcome.result.score for outcome in outcomes if outcome.result.score is not None]
-    if scores:
-        count_note = f" of {len(scores)}" if len(scores) < len(outcomes) else ""
-        parts.append(f"{format_percent(sum(scores) / len(scores))} on average{count_note}")
-    return ", ".join(parts)
-
-
-def _sums(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    sums: dict[str, float] = {}
-    counts: Counter[str] = Counter()
-    for outcome in outcomes:
-        if outcome.result.amount is not None:
-            unit = inline(outcome.result.unit or "", 20)
-            sums[unit] = sums.get(unit, 0.0) + outcome.result.amount
-            counts[unit] += 1
-    for unit, total in sorted(sums.items(), key=lambda pair: (-counts[pair[0]], pair[0])):
-        count_note = f" of {counts[unit]}" if counts[unit] < len(outcomes) else ""
-        sign = "+" if total > 0 else ""
-        yield f"{sign}{format_number(total)} {unit}".strip() + f" together{count_note}"

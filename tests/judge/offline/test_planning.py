@@ -94,27 +94,18 @@ def test_a_rule_about_the_size_stands_with_the_sizes_alone() -> None:
     assert "What to Avoid" not in text
 
 
-def test_what_each_action_came_to_is_told_in_its_unit_and_in_per_cent() -> None:
+def test_the_results_of_each_action_are_told_as_in_any_strategy() -> None:
     longs = trades(0.1, -0.02)
     shorts = trades(-0.05, decision__action="open_short")
     assert sections(brief([*longs, *shorts]))["Performance Notes"].splitlines() == [
-        "- open_long: 2 decisions, +80 USD together, +4.0 % on average.",
-        "- open_short: 1 decision, -50 USD together, -5.0 % on average.",
+        "- open_long: 1 of 2 worked, average win +10.0 %, average loss -2.0 %.",
+        "- open_short: 0 of 1 worked, average loss -5.0 %.",
     ]
-
-
-def test_amounts_are_summed_unit_by_unit_and_of_those_that_have_one() -> None:
-    bare = outcome(raw(-9, decision__action="open_long", result={"score": 0.1}))
-    euro = trades(-0.05, result={"score": -0.05, "amount": -5.0, "unit": "EUR", "entry_value": 100})
-    text = sections(brief([bare, *trades(0.1, -0.02), *euro]))["Performance Notes"]
-    assert text == (
-        "- open_long: 4 decisions, +80 USD together of 2, -5 EUR together of 1, +3.2 % on average."
-    )
 
 
 def test_without_scores_it_is_how_many_succeeded() -> None:
     bare = [outcome(raw(day, result={"status": end})) for day, end in enumerate(ENDS)]
-    assert sections(brief(bare)) == {"Performance Notes": "- Succeeded: fix-flaky-test 1 of 3."}
+    assert sections(brief(bare)) == {"Performance Notes": "- fix-flaky-test: 1 of 3 worked."}
 
 
 ENDS = ["failure", "success", "failure"]
@@ -145,7 +136,7 @@ def test_the_description_says_when_to_use_it_first_and_then_its_rules() -> None:
     assert made.title == "perps"
     assert made.description.startswith(
         "Use before open_long in perps. When decided between 18:00 and 24:00 UTC: then 2 of 3 "
-        "were losses, otherwise 1 of 4. open_long: 7 decisions,"
+        "were losses, otherwise 1 of 4. open_long: 3 of 6 worked,"
     )
 
 
@@ -172,7 +163,7 @@ def test_of_several_actions_each_rule_names_its_own() -> None:
     shorts = trades(*WON, *LOST, decision__action="open_short")
     rule = evening(shorts, action="open_short")
     told = sections(brief([*longs, *shorts], rules=(rule,)))["What to Avoid"]
-    assert told.startswith("- open_short when decided between 18:00 and 24:00 UTC: then 2 of 3 ")
+    assert told.startswith("- open_short: When decided between 18:00 and 24:00 UTC: then 2 of 3 ")
 
 
 def test_what_two_results_have_alike_is_told_once() -> None:

@@ -26,19 +26,6 @@ class Lifetime(Struct, frozen=True):
     span: timedelta
 
 
-class Expiry(Struct, frozen=True, kw_only=True):
-    """A skill whose time to live is over.
-
-    `renewed` is the reason to renew the time, or None to archive the skill.
-    """
-
-    name: str
-    shelf: str
-    life: Lifetime
-    clock: datetime
-    renewed: str | None = None
-
-
 def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     """Return the time to live of a skill, or None if the skill never expires.
 
@@ -99,7 +86,7 @@ def key_edits(
         yield Edit(path, EXPIRES, new_end)
 
 
-def find_expiry(
+def expiry_change(
     skill: Skill,
     shelf: str,
     *,
@@ -107,44 +94,32 @@ def find_expiry(
     last_applied: datetime | None,
     clock: datetime,
     policy: Policy,
-) -> Expiry | None:
-    """Return the expiry of a skill, or None if its time to live is not over.
+) -> Change | None:
+    """Return the change that archives or renews a skill, or None if its time is not over.
 
     `load_archived` returns the skill as this step last archived it, or None. `last_applied` is the
     last time when a trusted outcome applied the skill.
     """
-    life = lifetime(skill, policy)
+    life, name = lifetime(skill, policy), skill.name
     if life is None or clock <= life.end:
         return None
-    archived_skill, renewal_reason = load_archived(), None
+    archived_skill, renewal_reason = load_archived(), ""
     if archived_skill is not None and lifetime(archived_skill, policy) == life:
         renewal_reason = "It had expired and a person brought it back"
     elif skill.status == "proven" and last_applied and last_applied >= life.end - life.span / 2:
         renewal_reason = f"It is proven and was applied on {last_applied:%Y-%m-%d}"
-    return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewal_reason)
-
-
-def expiry_change(expiry: Expiry) -> Change:
-    """Return the change that archives a skill or renews its time to live."""
-    target = Ref("skill", expiry.name)
-    reason = f"Its time to live ended on {expiry.life.end:%Y-%m-%d}."
-    folder, new_end = f"{expiry.shelf}/{expiry.name}", stamp(expiry.clock + expiry.life.span)
-    change = Change(
+    reason, target = f"Its time to live ended on {life.end:%Y-%m-%d}.", Ref("skill", name)
+    new_end = stamp(clock + life.span)
+    if renewal_reason:
+        reason += f" {renewal_reason}; it lives until {new_end[:10]} now."
+    return Change(
         step=STEP,
-        subject=expiry.name,
+        subject=f"renew {name}" if renewal_reason else name,
         reason=reason,
-        moves=(Move(folder, f"archive/{expiry.name}"),),
+        edits=(Edit(f"{shelf}/{name}/SKILL.md", EXPIRES, new_end),) if renewal_reason else (),
+        moves=() if renewal_reason else (Move(f"{shelf}/{name}", f"archive/{name}"),),
         sources=(target,),
         targets=(target,),
-    )
-    if expiry.renewed is None:
-        return change
-    return replace(
-        change,
-        subject=f"renew {expiry.name}",
-        reason=f"{reason} {expiry.renewed}; it lives until {new_end[:10]} now.",
-        edits=(Edit(f"{folder}/SKILL.md", EXPIRES, new_end),),
-        moves=(),
     )
 
 

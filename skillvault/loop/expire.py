@@ -13,7 +13,7 @@ from skillvault.loop.clock import clock
 from skillvault.loop.managed_skills import find_archived_file
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
-from skillvault.model.records import SKILL_KINDS, Ref, Skill, stamp
+from skillvault.model.records import SKILL_KINDS, Skill, stamp
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 
@@ -23,18 +23,18 @@ _TIME_ZONE_MARGIN = timedelta(days=2)  # the query compares times as texts, in a
 def step(run: Run) -> Iterator[Change]:
     """Yield a change for each skill to archive or renew."""
     run.shelf.follow(run.store.staging)
-    for expiry in list(_find_due(run)):
+    for change in list(_find_changes(run)):
         # A next version disappears with the skill that it replaces.
-        if Ref("skill", expiry.name) in run.snapshot.records:
-            yield expire.expiry_change(expiry)
+        if change.targets[0] in run.snapshot.records:
+            yield change
 
 
 def count_work(run: Run) -> int:
     """Return the number of skills to archive or renew."""
-    return len(list(_find_due(run)))
+    return len(list(_find_changes(run)))
 
 
-def _find_due(run: Run) -> Iterator[expire.Expiry]:
+def _find_changes(run: Run) -> Iterator[Change]:
     snapshot, policy = run.snapshot, run.policy
     clock_of = cache(partial(clock, snapshot, now=run.now, rules=run.profile))
     latest_time = clock_of(None)  # of all domains
@@ -52,7 +52,7 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
         )
         for name, skill in skills.items():
             domain_time, evidence = clock_of(skill.domain), load_evidence().get(name)
-            expiry = domain_time and expire.find_expiry(
+            change = domain_time and expire.expiry_change(
                 with_folder_name(name, skill),
                 shelf,
                 load_archived=partial(_find_archived, run, name),
@@ -60,8 +60,8 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
                 clock=domain_time,
                 policy=policy,
             )
-            if expiry:
-                yield expiry
+            if change:
+                yield change
 
 
 def _find_archived(run: Run, name: str) -> Skill | None:

@@ -29,8 +29,8 @@ def expired(
     applied: datetime | None = None,
     archived: Skill | None = None,
 ) -> list[str | None]:
-    """Why a skill that is due stays, None where it goes; empty for one that is not due."""
-    found = expire.find_expiry(
+    """The new end of a skill that stays, None where it goes; empty for one that is not due."""
+    change = expire.expiry_change(
         skill,
         "skills",
         load_archived=lambda: archived,
@@ -38,7 +38,12 @@ def expired(
         clock=NOW + after,
         policy=POLICY,
     )
-    return [found.renewed] if found else []
+    if change is None:
+        return []
+    if change.moves:
+        assert not change.edits
+        return [None]
+    return [str(edit.value) for edit in change.edits]
 
 
 def changed(**changes: Any) -> Skill:
@@ -94,8 +99,5 @@ def test_what_a_person_brought_back_begins_its_time_anew() -> None:
 
 
 def test_a_renewed_skill_gets_its_kinds_days() -> None:
-    life = expire.Lifetime(NOW, timedelta(days=60))
-    at = NOW + timedelta(days=3)
-    one = expire.Expiry(name="warning-a", shelf="skills", life=life, clock=at, renewed="It is used")
-    (edit,) = expire.expiry_change(one).edits
-    assert edit.value == stamp(NOW + timedelta(days=63))
+    renewed = expired(changed(status="proven"), after=timedelta(days=3), applied=NOW)
+    assert renewed == [stamp(NOW + timedelta(days=63))]

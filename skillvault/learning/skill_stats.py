@@ -3,7 +3,7 @@
 `decision` says in words what the next run will do. The fields are the keys of `stats --json`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from skillvault.learning.assess import AssessedSkill, NextTrial
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence, cap_counters
 from skillvault.learning.rules import Rules
-from skillvault.model.records import ExternalUse
+from skillvault.model.records import ExternalUse, Skill
 from skillvault.model.text.text import pluralize
 
 _DECISIONS_OF_PERSONS = {
@@ -76,37 +76,32 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
     qualified_at: datetime | None = None  # the time at which the skill became proven
 
 
-class StatsSubject(Struct, frozen=True):
-    """The skill whose numbers are wanted, with its state for `assess`."""
-
-    kind: str
-    domain: str | None
-    assessed: AssessedSkill
-    merged: Sequence[str] = ()
-    elsewhere: ExternalUse | None = None
-    qualified_at: datetime | None = None
-    trial: str | None = None
-
-
-def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
-    """Return the numbers of one skill, and the next decision."""
-    evidence = skill.assessed.evidence
+def skill_stats(
+    skill: Skill,
+    assessed: AssessedSkill,
+    rules: Rules,
+    *,
+    merged: Iterable[str] = (),
+    qualified_at: datetime | None = None,
+) -> SkillStats:
+    """Return the numbers of one skill, and the next decision; `assessed` is its state."""
+    evidence = assessed.evidence
     return SkillStats(
         **_numbers(evidence),
-        skill=skill.assessed.name,
+        skill=assessed.name,
         kind=skill.kind,
         domain=skill.domain,
-        status=skill.assessed.status,
+        status=assessed.status,
         verdict=effect.verdict_of(evidence, rules.policy),
-        decision=decision(skill.assessed, rules),
+        decision=decision(assessed, rules),
         selection="known" if evidence.is_selection_known else "unknown",
         trial=skill.trial,
         is_trial=evidence.trial,
-        next_trial=assess.next_trial(skill.assessed, rules),
+        next_trial=assess.next_trial(assessed, rules),
         earlier=[VersionStats(**_numbers(version)) for version in evidence.earlier],
-        merged=sorted(skill.merged),
+        merged=sorted(merged),
         elsewhere=cap_counters(skill.elsewhere) if skill.elsewhere else None,
-        qualified_at=skill.qualified_at,
+        qualified_at=qualified_at,
     )
 
 

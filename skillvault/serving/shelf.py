@@ -336,20 +336,18 @@ class Shelf:
         merged: dict[str, list[str]] = {}
         for source, successor in snapshot.uses.merges().items():
             merged.setdefault(successor, []).append(source)
-        subjects = [
-            skill_stats.StatsSubject(
-                entry.kind,
-                entry.domain,
+        rules = rules_of(snapshot.policy)
+        rows = [
+            skill_stats.skill_stats(
+                entry,
                 _assess_skill(snapshot, entry, evidence, now),
-                merged.get(entry.name, ()),
-                entry.elsewhere,
-                _proven_date(snapshot, entry),
-                entry.trial,
+                rules,
+                merged=merged.get(entry.name, ()),
+                qualified_at=_proven_date(snapshot, entry),
             )
             for entry in self._find_skills(snapshot, names)
             if domain in (None, entry.domain)
         ]
-        rows = [skill_stats.skill_stats(subject, rules_of(snapshot.policy)) for subject in subjects]
         if not rows:
             snapshot.check_domain(domain)
         if skill and not rows:

@@ -38,7 +38,7 @@ class FileEdit(NamedTuple):
     put: Callable[[str], str]
     take_out: Callable[[str, str], str]
     by_hand: str
-    summary: str = "1 line"
+    summary: str
 
 
 class JsonEntry(NamedTuple):
@@ -72,8 +72,8 @@ def json_edit(path: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEdi
     return FileEdit(path, put_all, take_out_all, by_hand, summary)
 
 
-def lines_edit(path: Path, lines: Sequence[str]) -> FileEdit:
-    """Return the edit that adds lines to a file."""
+def lines_edit(path: Path, lines: Sequence[str], mark: str = "") -> FileEdit:
+    """Return the edit that adds lines to a file; other lines with the `mark` are removed."""
 
     def put_lines(text: str) -> str:
         other_text = take_out_lines(text, "")
@@ -81,8 +81,11 @@ def lines_edit(path: Path, lines: Sequence[str]) -> FileEdit:
         return other_text + newline + "\n".join([*lines, ""])
 
     def take_out_lines(text: str, _original: str) -> str:
-        other_lines = [line for line in text.splitlines(keepends=True) if line.strip() not in lines]
-        return "".join(other_lines)
+        return "".join(
+            line
+            for line in text.splitlines(keepends=True)
+            if line.strip() not in lines and not (mark and mark in line)
+        )
 
     by_hand, summary = "\n".join(lines), pluralize(len(lines), "line")
     return FileEdit(path, put_lines, take_out_lines, by_hand, summary)

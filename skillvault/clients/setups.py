@@ -208,18 +208,7 @@ def completion_edit(shell: str, variable: str) -> FileEdit:
         / "fish/completions/skillvault.fish",
     }[shell]
     call = f"{variable}={shell}_source {shlex.quote(sys.executable)} -m skillvault 2> /dev/null"
-    line = _LINES[shell].format(call=call)
-
-    def take_out(text: str, _original: str) -> str:
-        lines = text.splitlines(keepends=True)
-        return "".join(line for line in lines if f"{variable}=" not in line)
-
-    def put(text: str) -> str:
-        other_text = take_out(text, "")
-        newline = "\n" if other_text and not other_text.endswith("\n") else ""
-        return f"{other_text}{newline}{line}\n"
-
-    return FileEdit(path, put, take_out, line)
+    return lines_edit(path, [_LINES[shell].format(call=call)], f"{variable}=")
 
 
 def _hooks_by_hand(entries: list[JsonEntry]) -> str:

@@ -301,22 +301,18 @@ def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
 
 def abandoned_notes(folder: Path) -> list[Path]:
     """Return the notes of this user's sessions that stopped without an end event."""
-    notes_folder = folder / FOLDER
-    files = sorted(notes_folder.glob("*.jsonl")) if notes_folder.is_dir() else []
+    files = sorted((folder / FOLDER).glob("*.jsonl"))
     return [path for path in files if _is_older(path, _ABANDONED)]
 
 
 def has_open_session(folder: Path) -> bool:
     """Return True if this user has an active session."""
-    notes_folder = folder / FOLDER
-    files = notes_folder.glob("*.jsonl") if notes_folder.is_dir() else ()
-    return any(not _is_older(path, _IDLE) for path in files)
+    return any(not _is_older(path, _IDLE) for path in (folder / FOLDER).glob("*.jsonl"))
 
 
 def remove_ended_notes(folder: Path) -> None:
     """Remove the notes of this user's sessions that ended a week ago or earlier."""
-    notes_folder = folder / FOLDER
-    for path in notes_folder.glob(f"*{_ENDED}") if notes_folder.is_dir() else ():
+    for path in (folder / FOLDER).glob(f"*{_ENDED}"):
         if _is_older(path, _RETENTION):
             path.unlink(missing_ok=True)
 

@@ -225,13 +225,12 @@ def _say_judge(vault: Vault) -> None:
         say(f"from the decision alone, the judge foresaw {share}: {counts}, weighed equally")
     if status.budget:
         say(f"judge: client ({status.model}); {_client_usage(status)}")
-    snapshot = vault.store.snapshot()
-    for domain in snapshot.domains if status.provider != "offline" else ():
-        record = calibration_of(snapshot, status.provider, domain)
-        if record is not None:
-            worst = [f"{wrong['decision']} ({wrong['ended_as']})" for wrong in record.most_wrong]
+    for domain in vault.store.snapshot().domains if status.provider != "offline" else ():
+        if record := calibration_of(vault.store, status.provider, domain):
+            worst = [f"{wrong['decision']} ({wrong['ended_as']})" for wrong in record["most_wrong"]]
             wrongs = f"; most wrong about {', '.join(worst)}" if worst else ""
-            say(f"verdicts in {domain}: {record.right} of the last {record.verdicts} right{wrongs}")
+            counts = f"{record['right']} of the last {record['your_latest_verdicts_here']} right"
+            say(f"verdicts in {domain}: {counts}{wrongs}")
 
 
 def _draw_plot(plot: Path, domain: str, skills: "list[SkillStats]") -> None:

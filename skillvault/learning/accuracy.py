@@ -63,35 +63,21 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     )
 
 
-class Calibration(Struct, frozen=True):
-    """The latest tested verdicts of a judge in a domain, with quotes of the most wrong ones."""
-
-    verdicts: int
-    right: int
-    most_wrong: tuple[dict[str, Any], ...]
-
-    @property
-    def material(self) -> dict[str, Any]:
-        """The calibration as values for the prompt."""
-        return {
-            "your_latest_verdicts_here": self.verdicts,
-            "right": self.right,
-            "most_wrong": list(self.most_wrong),
-        }
-
-
 def calibration(
     evaluations: Sequence[Evaluation], outcomes: Mapping[str, Outcome]
-) -> Calibration | None:
-    """Return the calibration from some evaluations, or None if no result tests them."""
+) -> dict[str, Any]:
+    """Return the right and the most wrong of some verdicts, or {} if no result tests them."""
     verdicts = [e for e in evaluations if e.judge_was_right is not None and e.id in outcomes]
     if not verdicts:
-        return None
+        return {}
     errors = [verdict for verdict in verdicts if not verdict.judge_was_right]
     # The farther a wrong verdict is from the middle, the more wrong it is.
     worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_MAX_ERRORS]
-    quotes = tuple(_quote(verdict, outcomes[verdict.id]) for verdict in worst)
-    return Calibration(len(verdicts), len(verdicts) - len(errors), quotes)
+    return {
+        "your_latest_verdicts_here": len(verdicts),
+        "right": len(verdicts) - len(errors),
+        "most_wrong": [_quote(verdict, outcomes[verdict.id]) for verdict in worst],
+    }
 
 
 def _quote(evaluation: Evaluation, outcome: Outcome) -> dict[str, Any]:

@@ -67,7 +67,6 @@ def test_a_calibration_counts_the_verdicts_and_quotes_the_two_most_wrong() -> No
         for one, (score, is_right) in zip(outcomes, scores.items(), strict=True)
     ]
     record = calibration(evaluations, {one.id: one for one in outcomes})
-    assert record is not None
-    assert (record.verdicts, record.right) == (5, 2)
-    assert [quote["your_quality_score"] for quote in record.most_wrong] == [0.9, 0.7]
-    assert calibration([], {}) is None
+    assert (record["your_latest_verdicts_here"], record["right"]) == (5, 2)
+    assert [quote["your_quality_score"] for quote in record["most_wrong"]] == [0.9, 0.7]
+    assert calibration([], {}) == {}

@@ -18,7 +18,7 @@ from skillvault.judge.claude import judge as claude
 from skillvault.judge.claude import prompts, questions
 from skillvault.judge.client import Client, claude_code, codex
 from skillvault.judge.offline import judge as offline
-from skillvault.learning.accuracy import MAX_VERDICTS, Accuracy, Calibration, accuracy, calibration
+from skillvault.learning.accuracy import MAX_VERDICTS, Accuracy, accuracy, calibration
 from skillvault.loop.judging import paid_calls
 from skillvault.model.brief import Case
 from skillvault.model.errors import NoAnswerError, UnavailableError
@@ -59,7 +59,7 @@ def policy_judge(
         policy,
         prompts.Prompts(vault_prompts, redact.redact_value),
         distill_policy,
-        partial(_calibration_material, store, policy.provider),
+        partial(calibration_of, store, policy.provider),
     )
     if policy.provider == "agent":
         return agent.AgentJudge(prompt_questions, partial(_load_answer, store))
@@ -84,13 +84,9 @@ def _load_answer(store: Store, key: str) -> Answer | None:
     return store.staging.answers.get(key)
 
 
-def _calibration_material(store: Store, author: str, domain: str) -> dict[str, Any]:
-    record = calibration_of(store.staging, author, domain)
-    return record.material if record else {}
-
-
-def calibration_of(snapshot: Snapshot, author: str, domain: str) -> Calibration | None:
-    """Return the calibration of a judge in a domain, or None before the first tested verdict."""
+def calibration_of(store: Store, author: str, domain: str) -> dict[str, Any]:
+    """Return the calibration of a judge in a domain, or {} before the first tested verdict."""
+    snapshot = store.staging
     evaluations = snapshot.evaluations.latest_tested(author, domain, MAX_VERDICTS)
     return calibration(evaluations, snapshot.outcomes.get_many(e.id for e in evaluations))
 

@@ -56,11 +56,10 @@ def promote_step(run: Run) -> Iterator[Change]:
     """Yield a change for each fact, repeated fact, new skill, and growing skill."""
     plan = _plan_promotions(run)
     run.report.rejected += plan.rejected
-    for promotion in run.track(plan.promotions, "promoting"):
-        yield facts.promotion_change(promotion)
-    for repetition in plan.repetitions:
-        if repetition.fact in run.snapshot.facts:  # the fact may have had to wait
-            yield facts.repetition_change(repetition, run.now)
+    yield from run.track(plan.promotions, "promoting")
+    for fact, sources in plan.repetitions.items():
+        if fact in run.snapshot.facts:  # the fact may have had to wait
+            yield facts.repetition_change(fact, sources, run.now)
     yield from skill_changes(run)
 
 

@@ -19,7 +19,16 @@ from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy, PromotePolicy
-from skillvault.model.records import Evaluation, Fact, Importance, Link, Outcome, Ref, link_id
+from skillvault.model.records import (
+    Evaluation,
+    Fact,
+    Importance,
+    Link,
+    Outcome,
+    Ref,
+    link_id,
+    link_of,
+)
 from skillvault.model.text.text import jaccard, slug, words
 
 STEP = "promote"
@@ -282,6 +291,23 @@ def fact_text(evaluation: Evaluation) -> str:
     if quotation and quotation in insight:
         advice = f"{request}."
     return "\n".join(filter(None, [insight, advice]))
+
+
+def promoted_records(
+    evaluation: Evaluation, fact: str, text: str, *, importance: Importance, at: datetime
+) -> tuple[Fact, Link]:
+    """Return the fact that an evaluation makes, and the link to it."""
+    record = Fact(
+        id=fact,
+        domain=evaluation.domain,
+        text=text,
+        importance=importance,
+        kind="judge",
+        created_at=at,
+        insight_type=evaluation.insight_type,
+    )
+    source, target = Ref("evaluation", evaluation.id), Ref("fact", fact)
+    return record, link_of("promoted", source, target, at)
 
 
 def human_fact(

@@ -29,6 +29,7 @@ from skillvault.learning.promote.facts import (
     find_unmet,
     insight_state,
     is_surprise,
+    promoted_records,
     rejection_of,
     statement_of,
     strength,
@@ -487,18 +488,9 @@ def _limit_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _records(new_fact: NewFact) -> tuple[Fact, Link]:
-    evaluation, time = new_fact.run.evaluation, new_fact.run.outcome.occurred_at
-    fact = Fact(
-        id=new_fact.id,
-        domain=evaluation.domain,
-        text=fact_text(evaluation),
-        importance=new_fact.importance,
-        kind="judge",
-        created_at=time,
-        insight_type=evaluation.insight_type,
-    )
-    source, target = Ref("evaluation", evaluation.id), Ref("fact", new_fact.id)
-    return fact, link_of("promoted", source, target, time)
+    evaluation, at = new_fact.run.evaluation, new_fact.run.outcome.occurred_at
+    text = fact_text(evaluation)
+    return promoted_records(evaluation, new_fact.id, text, importance=new_fact.importance, at=at)
 
 
 def weighing_changes(links: Sequence[Link], retellings: Sequence[Retelling]) -> Iterator[Change]:

@@ -1,12 +1,11 @@
 """Facts in the profile `seed`: a strong, confirmed verdict makes a fact, and repeats support it.
 
-`loop/seed.py` calls `plan_facts` and builds the changes; other profiles use `promote/support.py`.
+`loop/seed.py` calls `plan_facts`; other profiles use `promote/support.py`.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from hashlib import sha256
 
 from msgspec import Struct
 
@@ -14,80 +13,46 @@ from skillvault.learning.gate import reinforcement_change, repetition_words
 from skillvault.learning.naming import numbered_name
 from skillvault.learning.promote.facts import (
     STEP,
-    DomainTexts,
     PromotionRecords,
+    fact_id,
     find_unmet,
+    promoted_records,
     rejection_of,
     strength,
 )
 from skillvault.learning.rejection import Rejection
 from skillvault.model.change import Change
-from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Fact, Importance, Ref, SkillKind, link_of
-from skillvault.model.text.text import slug
-
-
-class Promotion(Struct, frozen=True):
-    """An insight that becomes a fact."""
-
-    evaluation: Evaluation
-    fact: str
-    importance: Importance
-    made_at: datetime
-
-
-class Repetition(Struct, frozen=True):
-    """Evaluations whose insights repeat a fact."""
-
-    fact: str
-    evaluations: tuple[Evaluation, ...]
+from skillvault.model.policy import Policy, PromotePolicy
+from skillvault.model.records import Evaluation, Ref, SkillKind
 
 
 class FactPlan(Struct, frozen=True):
-    """The facts to make and to support, and the rejections of earlier facts."""
+    """The changes that make facts, the evaluations that repeat each fact, and the rejections."""
 
-    promotions: tuple[Promotion, ...]
-    repetitions: tuple[Repetition, ...]
+    promotions: tuple[Change, ...]
+    repetitions: Mapping[str, Sequence[Ref]]
     rejected: tuple[Rejection, ...]
 
 
 def plan_facts(records: PromotionRecords, policy: Policy) -> FactPlan:
     """Return the facts to make and to support, the strongest verdict first."""
-    rules = policy.promote
-    domains: dict[str, DomainTexts] = {}
-    promotions: list[Promotion] = []
-    by_fact: dict[str, list[Evaluation]] = defaultdict(list)
+    promotions: list[Change] = []
+    repetitions: dict[str, list[Ref]] = defaultdict(list)
     rejections: list[Rejection] = []
     for evaluation in _candidates(records, policy, rejections):
-        domain = evaluation.domain
-        if domain not in domains:
-            domains[domain] = DomainTexts(domain, records)
-        facts = domains[domain]
+        facts, source = records.texts_by_domain[evaluation.domain], Ref("evaluation", evaluation.id)
         rejection, repeated_fact = facts.find_repeated(evaluation)
         if rejection:
             rejections.append(rejection)
         elif repeated_fact is not None:
-            by_fact[repeated_fact].append(evaluation)
+            repetitions[repeated_fact].append(source)
         else:
-            is_certain = strength(evaluation, rules) >= rules.high_from
-            made_at = records.outcomes[evaluation.outcome].occurred_at
-            importance: Importance = "high" if is_certain else "medium"
-            promotion = Promotion(evaluation, fact_id(evaluation), importance, made_at)
-            promotions.append(promotion)
-            facts.add_fact(promotion.fact, evaluation.key_insight or "")
-    return FactPlan(
-        tuple(promotions),
-        tuple(Repetition(fact, tuple(evaluations)) for fact, evaluations in by_fact.items()),
-        tuple(sorted(set(rejections))),
-    )
-
-
-def fact_id(evaluation: Evaluation) -> str:
-    """Return the id of a fact: the first words of its evaluation, and hex of its source."""
-    tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
-    # A text in another script has no slug, so use the domain.
-    subject = evaluation.slug or evaluation.key_insight or ""
-    return f"{slug(subject, limit=48) or slug(evaluation.domain, limit=48)}-{tail}"
+            insight = evaluation.key_insight or ""
+            fact = fact_id(evaluation.slug or insight, evaluation.domain, str(source))
+            at = records.outcomes[evaluation.outcome].occurred_at
+            promotions.append(_promotion_change(evaluation, fact, at, policy.promote))
+            facts.add_fact(fact, insight)
+    return FactPlan(tuple(promotions), repetitions, tuple(sorted(set(rejections))))
 
 
 def may_be_due(evaluation: Evaluation, records: PromotionRecords, policy: Policy) -> bool:
@@ -114,39 +79,36 @@ def _candidates(
 # ── the changes ──────────────────────────────────────────────────────────────────────
 
 
-def promotion_change(promotion: Promotion) -> Change:
-    """Return the change that makes a fact from an insight."""
-    evaluation = promotion.evaluation
-    source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
-    fact = Fact(
-        id=promotion.fact,
-        domain=evaluation.domain,
-        text=evaluation.key_insight or "",
-        importance=promotion.importance,
-        kind="judge",
-        created_at=promotion.made_at,
-        insight_type=evaluation.insight_type,
+def _promotion_change(
+    evaluation: Evaluation, fact_id: str, at: datetime, settings: PromotePolicy
+) -> Change:
+    is_certain = strength(evaluation, settings) >= settings.high_from
+    fact, link = promoted_records(
+        evaluation,
+        fact_id,
+        evaluation.key_insight or "",
+        importance="high" if is_certain else "medium",
+        at=at,
     )
     verdict = "good" if evaluation.was_good_decision else "bad"
     return Change(
         step=STEP,
-        subject=promotion.fact,
+        subject=fact_id,
         reason=(
             f"A {verdict} decision (quality {evaluation.quality_score:.2f}), confirmed by the "
-            f"result; importance {promotion.importance}.\n{fact.text}"
+            f"result; importance {fact.importance}.\n{fact.text}"
         ),
-        writes=(fact, link_of("promoted", source, target, promotion.made_at)),
-        sources=(source,),
-        targets=(target,),
+        writes=(fact, link),
+        sources=(link.source,),
+        targets=(link.target,),
         judge=f"{evaluation.judge.name} {evaluation.judge.version}",
     )
 
 
-def repetition_change(repetition: Repetition, now: datetime) -> Change:
+def repetition_change(fact: str, sources: Sequence[Ref], now: datetime) -> Change:
     """Return the change that links insights to the fact that they repeat."""
-    sources = [Ref("evaluation", evaluation.id) for evaluation in repetition.evaluations]
     reason = f"Confirmed {repetition_words(len(sources))}."
-    return reinforcement_change(STEP, Ref("fact", repetition.fact), sources, at=now, reason=reason)
+    return reinforcement_change(STEP, Ref("fact", fact), sources, at=now, reason=reason)
 
 
 def pattern_name(

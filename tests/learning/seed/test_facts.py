@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.learning.seed.facts import plan_facts, promotion_change
+from skillvault.learning.seed.facts import plan_facts
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Commit, Evaluation, Fact, Outcome, Ref, link_of
 from tests.given import NOW, outcome, raw
@@ -39,14 +39,14 @@ def test_a_wrong_verdict_is_no_fact() -> None:
 def test_a_fact_is_the_insight_alone_at_the_time_of_its_outcome() -> None:
     pair = judged(0, better_approach="Reproduce it under load first.")
     (promotion,) = plan_facts(records([pair], policy=SEED), SEED).promotions
-    (made,) = (w for w in promotion_change(promotion).writes if isinstance(w, Fact))
+    (made,) = (w for w in promotion.writes if isinstance(w, Fact))
     assert (made.text, made.created_at) == (SAID, outcome(raw(0)).occurred_at)
 
 
 def test_what_a_fact_says_to_do_does_not_tell_it_from_what_repeats_it() -> None:
     known = fact(f"{SAID}\nReproduce it under load first, with the trace at hand.", kind="judge")
     plan = plan_facts(records([judged(0)], facts=[known], policy=SEED), SEED)
-    assert [repetition.fact for repetition in plan.repetitions] == ["known-fact"]
+    assert list(plan.repetitions) == ["known-fact"]
 
 
 def test_an_evaluation_without_insight_is_no_fact() -> None:
@@ -67,21 +67,23 @@ def test_importance_is_high_from_a_strength_of_85(
     good: bool, quality: float, importance: str
 ) -> None:
     pair = judged(0, was_good_decision=good, quality_score=quality)
-    assert plan_facts(records([pair], policy=SEED), SEED).promotions[0].importance == importance
+    (promotion,) = plan_facts(records([pair], policy=SEED), SEED).promotions
+    assert [w.importance for w in promotion.writes if isinstance(w, Fact)] == [importance]
 
 
 def test_the_strongest_becomes_the_fact_and_the_others_repeat_it() -> None:
     pairs = [judged(0, quality_score=0.2), judged(1, quality_score=0.1), judged(2)]
     plan = plan_facts(records(pairs, policy=SEED), SEED)
-    assert [p.evaluation for p in plan.promotions] == [pairs[1][1]]
-    assert [r.fact for r in plan.repetitions] == [plan.promotions[0].fact]
-    assert {e.id for e in plan.repetitions[0].evaluations} == {pairs[0][1].id, pairs[2][1].id}
+    (promotion,), ((fact_id, sources),) = plan.promotions, plan.repetitions.items()
+    assert [source.id for source in promotion.sources] == [pairs[1][1].id]
+    assert [target.id for target in promotion.targets] == [fact_id]
+    assert {source.id for source in sources} == {pairs[0][1].id, pairs[2][1].id}
 
 
 def test_of_equally_strong_ones_the_first_id_becomes_the_fact() -> None:
     pairs = [judged(1), judged(0)]
     plan = plan_facts(records(pairs, policy=SEED), SEED)
-    assert [p.evaluation.id for p in plan.promotions] == [min(o.id for o, _ in pairs)]
+    assert [p.sources[0].id for p in plan.promotions] == [min(o.id for o, _ in pairs)]
 
 
 FIVE = "aaaa bbbb cccc dddd eeee"
@@ -95,7 +97,7 @@ def test_only_more_than_60_percent_alike_repeats_a_fact(known: str, repeats: boo
     found = plan_facts(
         records([judged(0, key_insight=FIVE)], facts=[fact(known)], policy=SEED), SEED
     )
-    assert [r.fact for r in found.repetitions] == (["known-fact"] if repeats else [])
+    assert list(found.repetitions) == (["known-fact"] if repeats else [])
     assert bool(found.promotions) is not repeats
 
 
@@ -113,14 +115,14 @@ def test_an_evaluation_with_a_link_is_done() -> None:
     pair = judged(0)
     link = link_of("promoted", Ref("evaluation", pair[1].id), Ref("fact", "known-fact"), NOW)
     found = plan_facts(records([pair], facts=[fact("else")], links=[link], policy=SEED), SEED)
-    assert (found.promotions, found.repetitions) == ((), ())
+    assert (found.promotions, found.repetitions) == ((), {})
 
 
 def test_an_untrusted_insight_enters_no_memory_and_supports_none() -> None:
     pair = judged(0, trust="untrusted")
     for facts in ([], [fact(SAID)]):
         found = plan_facts(records([pair], facts=facts, policy=SEED), SEED)
-        assert (found.promotions, found.repetitions) == ((), ())
+        assert (found.promotions, found.repetitions) == ((), {})
 
 
 def test_a_trusted_insight_does_not_repeat_an_untrusted_fact() -> None:
@@ -153,5 +155,5 @@ def test_a_support_that_a_person_took_away_is_not_made_again() -> None:
     link = link_of("reinforced", Ref("evaluation", said.id), Ref("fact", "known-fact"), NOW)
     made = Commit("c0ffee", "promote", "x", "", (f"evaluation:{said.id}",), (f"link:{link.id}",))
     found = plan_facts(records([pair], facts=[fact(SAID)], commits=[made], policy=SEED), SEED)
-    assert (found.promotions, found.repetitions) == ((), ())
+    assert (found.promotions, found.repetitions) == ((), {})
     assert [r.target for r in found.rejected] == [f"link:{link.id}"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from skillvault.learning.distill import skill as distill
-from skillvault.learning.distill.overlap import Overlaps, says_all
+from skillvault.learning.distill.overlap import is_repeat, says_all
 from skillvault.learning.distill.skill import STEP, ExistingSessionSkill, excerpt, session_state
 from skillvault.learning.generate import SkillState, expiry_time
 from skillvault.loop.clock import clock
@@ -85,8 +85,7 @@ def _find_repeated(run: Run, session: Session) -> str | None:
         if skill.trust != session.trust or skill.replaces:
             continue  # a next version does not count until it is approved
         excerpts = session_excerpts(run, name) if skill.origin == "distilled" else []
-        overlaps = Overlaps(excerpts).of(session)
-        if any(overlap.is_whole for overlap in overlaps.values()):
+        if any(is_repeat(session, other) for other in excerpts if other.id != session.id):
             return name
         if not excerpts and says_all(skill.body, session):
             return name

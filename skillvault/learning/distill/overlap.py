@@ -5,68 +5,21 @@ judge are not compared, because two judges word one session differently.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import combinations
 
 from skillvault.model.disjoint_sets import DisjointSets
 from skillvault.model.records import Session
-from skillvault.model.sameness.comparison import FormIndex
-from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.comparison import FormIndex, group_same
+from skillvault.model.sameness.form import normal_form
 from skillvault.model.text import markdown
 
 
-class Overlap(NamedTuple):
-    """The number of statements that two sessions share, and the numbers that each has."""
-
-    shared: int
-    total: int
-    other_shared: int
-    other_total: int
-
-    @property
-    def is_whole(self) -> bool:
-        """True if both sessions have the same statements."""
-        return self.shared == self.total and self.other_shared == self.other_total
-
-    def is_above(self, share: float) -> bool:
-        """Return True if more than a share of the shorter session's statements is common."""
-        return min(self.shared, self.other_shared) > share * min(self.total, self.other_total)
-
-
-def statements_of(session: Session) -> tuple[str, ...]:
-    """Return the statements of a session, each with its subject."""
-    return tuple(dict.fromkeys(wordings[0] for wordings in _wordings(session)))
-
-
-class Overlaps:
-    """An index of sessions by their statements."""
-
-    def __init__(self, sessions: Iterable[Session] = ()) -> None:
-        self._forms = FormIndex()
-        self._holders: list[str] = []  # the session of each form, by number
-        self._counts: dict[str, int] = {}
-        for session in sessions:
-            forms = _forms_of(session)
-            self._counts[session.id] = len(forms)
-            for form in forms:
-                self._forms.add_form(form)
-                self._holders.append(session.id)
-
-    def of(self, session: Session) -> dict[str, Overlap]:
-        """Return the overlap with each other session that shares a statement, by session id."""
-        matches: dict[str, set[int]] = defaultdict(set)
-        numbers: dict[str, set[int]] = defaultdict(set)
-        forms = _forms_of(session)
-        for index, form in enumerate(forms):
-            for number in self._forms.same(form):
-                matches[self._holders[number]].add(index)
-                numbers[self._holders[number]].add(number)
-        return {
-            key: Overlap(len(matches[key]), len(forms), len(numbers[key]), self._counts[key])
-            for key in sorted(matches)
-            if key != session.id
-        }
+def is_repeat(session: Session, other: Session) -> bool:
+    """Return True if two sessions have the same statements."""
+    numbers, other_numbers = _number_statements([session, other])
+    return numbers == other_numbers and bool(numbers)
 
 
 def says_all(body: str, session: Session) -> bool:
@@ -84,20 +37,37 @@ def _body_forms(body: str) -> FormIndex:
 
 
 def groups_of(sessions: Collection[Session], share: float) -> Iterator[list[Session]]:
-    """Group sessions that overlap, directly or through other sessions, in order of time."""
+    """Group sessions in order of time.
+
+    Two sessions are in one group if they share more than a share of the shorter one's statements,
+    or if both share so many with other sessions of the group.
+    """
     by_time = sorted(sessions, key=lambda session: session.order)
-    overlaps = Overlaps(by_time)
-    positions, sets = {s.id: index for index, s in enumerate(by_time)}, DisjointSets(len(by_time))
-    for index, session in enumerate(by_time):
-        for other_id, overlap in overlaps.of(session).items():
-            if overlap.is_above(share):
-                sets.union(index, positions[other_id])
+    numbers = _number_statements(by_time)
+    holders: dict[int, list[int]] = defaultdict(list)
+    for index, session_numbers in enumerate(numbers):
+        for number in session_numbers:
+            holders[number].append(index)
+    sets = DisjointSets(len(by_time))
+    for a, b in {pair for indices in holders.values() for pair in combinations(indices, 2)}:
+        if len(numbers[a] & numbers[b]) > share * min(len(numbers[a]), len(numbers[b])):
+            sets.union(a, b)
     for members in sets.sets(range(len(by_time))):
         yield [by_time[index] for index in members]
 
 
-def _forms_of(session: Session) -> list[Form]:
-    return list(dict.fromkeys(map(normal_form, statements_of(session))))
+def _number_statements(sessions: Sequence[Session]) -> list[set[int]]:
+    """Return the numbers of each session's statements; those that say the same share a number."""
+    forms = [
+        (index, normal_form(wordings[0]))
+        for index, session in enumerate(sessions)
+        for wordings in _wordings(session)
+    ]
+    numbers: list[set[int]] = [set() for _ in sessions]
+    for number, positions in enumerate(group_same([form for _, form in forms])):
+        for position in positions:
+            numbers[forms[position][0]].add(number)
+    return numbers
 
 
 def _wordings(session: Session) -> Iterator[tuple[str, ...]]:

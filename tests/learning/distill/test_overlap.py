@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.distill.overlap import Overlaps, groups_of, says_all
+from skillvault.learning.distill.overlap import groups_of, is_repeat, says_all
 from skillvault.model.records import Session
 from tests.given import session
 
@@ -29,23 +29,18 @@ def saying(name: str, *places: int) -> Session:
     )
 
 
-def test_two_that_say_exactly_the_same_share_all() -> None:
-    overlap = Overlaps([saying("a", 0, 1)]).of(saying("b", 1, 0))["a"]
-    assert overlap.is_whole
-    assert overlap == (2, 2, 2, 2)
+def test_two_that_say_exactly_the_same_repeat_each_other() -> None:
+    assert is_repeat(saying("b", 1, 0), saying("a", 0, 1))
 
 
-def test_one_that_says_more_shares_all_of_the_other_and_is_no_repeat() -> None:
-    overlap = Overlaps([saying("a", 0, 1, 2)]).of(saying("b", 0, 1))["a"]
-    assert overlap == (2, 2, 2, 3)
-    assert not overlap.is_whole
-    assert overlap.is_above(0.5)
+def test_one_that_says_more_is_no_repeat() -> None:
+    assert not is_repeat(saying("b", 0, 1), saying("a", 0, 1, 2))
+    assert not is_repeat(saying("a", 0, 1, 2), saying("b", 0, 1))
 
 
-@pytest.mark.parametrize(("share", "above"), [(0.5, False), (0.49, True)])
-def test_the_share_must_be_more_than_the_bound(share: float, above: bool) -> None:
-    overlap = Overlaps([saying("a", 0, 1)]).of(saying("b", 0, 2))["a"]
-    assert overlap.is_above(share) is above
+@pytest.mark.parametrize(("share", "count"), [(0.5, 2), (0.49, 1)])
+def test_the_share_must_be_more_than_the_bound(share: float, count: int) -> None:
+    assert len(list(groups_of([saying("a", 0, 1), saying("b", 0, 2, 3)], share))) == count
 
 
 def test_other_wording_of_one_thing_is_the_same_and_another_number_is_not() -> None:
@@ -57,13 +52,13 @@ def test_other_wording_of_one_thing_is_the_same_and_another_number_is_not() -> N
         ],
         successes=None,
     )
-    assert Overlaps([saying("a", 0, 1)]).of(other)["a"].is_whole
+    assert is_repeat(other, saying("a", 0, 1))
     number = session(
         "c",
         failures=[{"lemma": "part 0", "reason": "The gateway answers 502 after the second retry."}],
         successes=None,
     )
-    assert Overlaps([saying("a", 0, 1)]).of(number) == {}
+    assert len(list(groups_of([number, saying("a", 0, 1)], 0.0))) == 2
 
 
 def test_groups_are_the_same_whatever_came_first() -> None:

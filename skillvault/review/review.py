@@ -111,7 +111,7 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
         supporting=tuple(sorted({run for evidence in evidences for run in evidence.supporting})),
         against=tuple(sorted({run for evidence in evidences for run in evidence.against})),
         nearest=_nearest(run, skill),
-        rejected=_rejected_version(run, skill) or _near_rejected(run, skill),
+        rejected=_similar_rejection(run, skill),
         stats=usage,
     )
 
@@ -154,27 +154,25 @@ def _nearest(run: Run, skill: Skill) -> SimilarText | None:
     return _most_similar(skill, [(name, live.body, "") for name, live in skills.items()])
 
 
-def _near_rejected(run: Run, skill: Skill) -> SimilarText | None:
-    rejections = [r for r in run.rejections.proposals if r.domain == skill.domain]
-    return _most_similar(skill, [(r.skill, r.body, r.reason) for r in rejections])
+def _similar_rejection(run: Run, skill: Skill) -> SimilarText | None:
+    """Return the rejected version of the same skill, or else a similar rejected proposal."""
+    rejections = run.rejections.proposals
+    versions = [r for r in rejections if skill.replaces and r.replaces == skill.replaces][:1]
+    rows = versions or [r for r in rejections if r.domain == skill.domain]
+    texts = [(r.skill, r.body, r.reason) for r in rows]
+    return _most_similar(skill, texts, 0.0 if versions else _MIN_SHARE)
 
 
-def _most_similar(skill: Skill, rows: Iterable[tuple[str, str, str]]) -> SimilarText | None:
+def _most_similar(
+    skill: Skill, rows: Iterable[tuple[str, str, str]], min_share: float = _MIN_SHARE
+) -> SimilarText | None:
     """Return the most similar of these (name, text, reason); None if all differ too much."""
     texts = [
         SimilarText(name, round(likeness(skill.body, body), 2), reason)
         for name, body, reason in rows
     ]
     nearest = max(texts, key=lambda text: (text.share, text.skill), default=None)
-    return nearest if nearest and nearest.share >= _MIN_SHARE else None
-
-
-def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
-    for rejection in run.rejections.proposals:
-        if skill.replaces and rejection.replaces == skill.replaces:
-            share = round(likeness(skill.body, rejection.body), 2)
-            return SimilarText(rejection.skill, share, rejection.reason)
-    return None
+    return nearest if nearest and nearest.share >= min_share else None
 
 
 def quotes_removed_lines(snapshot: Snapshot, skill: Skill) -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from skillvault.learning.account.sentences import render_value
 from skillvault.model.brief import MAX_WARNING, BlindCase, Opinion, Verdict, blind_case, warnings_of
 from skillvault.model.english import FULL, base_form, weight
 from skillvault.model.phrases import inline, quote_text
@@ -20,7 +21,7 @@ from skillvault.model.records import Decision, Outcome, Scalar, Skill
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.vocabulary import NUMERALS
 from skillvault.model.text.tables import read_patterns, read_sections
-from skillvault.model.text.text import count_of, format_number, join_items, shorten, terms
+from skillvault.model.text.text import count_of, join_items, shorten, terms
 
 # Verbs of doing, not of seeing or thinking.
 _ACTION = re.compile(
@@ -320,7 +321,7 @@ def _distinct_keys(key_lists: Iterable[Iterable[str]]) -> list[str]:
 
 def _list_conditions(material: _DecisionMaterial, keys: Sequence[str]) -> str:
     return join_items(
-        f"{inline(key)} {_format_value(material.case.context[key])}" for key in keys[:4]
+        f"{inline(key)} {render_value(material.case.context[key], 40)}" for key in keys[:4]
     )
 
 
@@ -409,7 +410,7 @@ def _rate_size_and_skills(material: _DecisionMaterial) -> Iterator[_Mark]:
     size, reasoning = material.case.entry_value, material.case.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
     if any(figure.matches(amount) for figure in figures_of(reasoning) for amount in amounts):
-        yield _Mark(0.04, f"weighs the size: {_format_value(size)}")
+        yield _Mark(0.04, f"weighs the size: {render_value(size, 40)}")
     skills = [name for name in material.case.applied or () if name.lower() in reasoning.lower()]
     if skills:
         yield _Mark(0.05, f"draws on {join_items(inline(name) for name in skills[:4])}")
@@ -433,13 +434,9 @@ def _missed_conditions(material: _DecisionMaterial) -> list[str]:
     keys = [
         k for k, v in conditions.items() if not _mentions(material.case.decision.reasoning, k, v)
     ]
-    return [f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in keys[:3]]
-
-
-def _format_value(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return format_number(value) if isinstance(value, int | float) else inline(str(value), 40)
+    return [
+        f"{inline(key)} was {render_value(conditions[key], 40)}{NOT_WEIGHED}" for key in keys[:3]
+    ]
 
 
 _MAX_WARNINGS = 4

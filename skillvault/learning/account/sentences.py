@@ -270,7 +270,7 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
         other_values = [other.context.get(key) for other in other_outcomes]
         if value in (None, "") or 2 * other_values.count(value) > len(other_outcomes):
             continue
-        text = f"{inline(key.replace('_', ' '))} {_render_value(value)}"
+        text = f"{inline(key.replace('_', ' '))} {render_value(value)}"
         if contrast := _describe_contrast(value, [o.context.get(key) for o in opposite_outcomes]):
             unusual_values.append(f"{text} ({contrast} where it {_RESULT_WORDS[opposite]})")
         elif isinstance(value, str | bool):
@@ -288,16 +288,17 @@ def _describe_contrast(value: Scalar, other_values: Sequence[Scalar]) -> str:
         low, high = min(numbers, default=value), max(numbers, default=value)
         bounds = dict.fromkeys((low, high))
         is_near = any(isclose(value, bound, rel_tol=_NUMBER_TOLERANCE) for bound in bounds)
-        return "" if low <= value <= high or is_near else " to ".join(map(_render_value, bounds))
-    names = dict.fromkeys(_render_value(name) for name in other_values if name not in (None, ""))
-    is_unusual = _render_value(value) not in names and len(names) <= _MAX_OTHER_VALUES
+        return "" if low <= value <= high or is_near else " to ".join(map(render_value, bounds))
+    names = dict.fromkeys(render_value(name) for name in other_values if name not in (None, ""))
+    is_unusual = render_value(value) not in names and len(names) <= _MAX_OTHER_VALUES
     return join_items(names, last="or") if is_unusual else ""
 
 
-def _render_value(value: Scalar) -> str:
+def render_value(value: Scalar, limit: int = 60) -> str:
+    """Render a recorded value; cut a text to `limit` characters."""
     if isinstance(value, bool):
         return str(value).lower()
-    return format_number(value) if isinstance(value, int | float) else inline(str(value))
+    return format_number(value) if isinstance(value, int | float) else inline(str(value), limit)
 
 
 def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:

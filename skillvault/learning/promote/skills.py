@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
-from skillvault.learning.expire import key_edits
+from skillvault.learning.expire import rewrite_skill
 from skillvault.learning.gate import archive_change, home_of
 from skillvault.learning.promote.facts import (
     STEP,
@@ -30,7 +30,7 @@ from skillvault.learning.promote.facts import (
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.rules import Rules
 from skillvault.model.brief import Draft, Recurrence
-from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
+from skillvault.model.change import Change, Edit, Move, skill_series
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Ref, Skill, SkillKind, Status, link_id, link_of, stamp
 from skillvault.model.text.text import make_inert, shorten, similarity, slug, theme
@@ -399,13 +399,12 @@ def rewrite_parts(
     status. It leaves a person's edits as they are.
     """
     path, has_new_status = f"{shelf}/{skill.name}/SKILL.md", new_skill.status != skill.status
-    edits = [Edit(path, ("metadata", "status"), new_skill.status)] if has_new_status else []
-    edits += key_edits(path, skill, new_skill, versions, policy=policy)
-    body = sections.rewrite_body(skill.body, versions.bodies, new_skill.body)
+    status_edits = (Edit(path, ("metadata", "status"), new_skill.status),) if has_new_status else ()
+    edits, rewrites = rewrite_skill(path, skill, new_skill, versions, policy=policy)
     move = Move(f"{shelf}/{skill.name}", f"{home_of(new_skill)}/{skill.name}")
     return {
-        "edits": tuple(edits),
-        "rewrites": (Rewrite(path, body),) if body != skill.body else (),
+        "edits": (*status_edits, *edits),
+        "rewrites": rewrites,
         "moves": (move,) if shelf == "archive" or has_new_status else (),
     }
 

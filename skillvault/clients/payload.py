@@ -53,7 +53,7 @@ def parse_payload(data: bytes) -> Payload | None:
     if not isinstance(raw, dict) or not _text_of(raw, "session_id"):
         return None
     output, code = _tool_result_of(raw)
-    arguments = raw.get("tool_input")
+    arguments, response = raw.get("tool_input"), raw.get("tool_response")
     return Payload(
         session=_text_of(raw, "session_id"),
         cwd=_path_of(raw, "cwd"),
@@ -66,7 +66,8 @@ def parse_payload(data: bytes) -> Payload | None:
         output=output,
         is_error=bool(_text_of(raw, "error")) or bool(code),
         exit_code=code,
-        runs_in_background=_runs_in_background(raw.get("tool_response")),
+        runs_in_background=isinstance(response, dict)
+        and bool(_text_of(response, "backgroundTaskId")),
         source=_text_of(raw, "source"),
         is_stop_hook_active=raw.get("stop_hook_active") is True,
         last_message=_text_of(raw, "last_assistant_message"),
@@ -88,10 +89,6 @@ def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
         code = 0  # Claude Code reports other codes in another event
     texts = [response[key] for key in _OUTPUTS if isinstance(response.get(key), str)]
     return "\n".join(filter(None, texts)), code if isinstance(code, int) else None
-
-
-def _runs_in_background(response: object) -> bool:
-    return isinstance(response, dict) and bool(_text_of(response, "backgroundTaskId"))
 
 
 def _text_of(raw: Mapping[str, Any], key: str) -> str:

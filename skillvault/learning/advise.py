@@ -69,11 +69,6 @@ def parse_proposal(values: Mapping[str, Any], now: datetime) -> Proposal:
     return Proposal(parse_outcome(raw_outcome, trust="local", now=now), stakes)
 
 
-def is_skipped(proposal: Proposal, rules: JudgePolicy) -> bool:
-    """Return True for a decision not to act, which needs no judge."""
-    return proposal.outcome.decision.action.lower() in rules.skip
-
-
 def has_high_stakes(proposal: Proposal, rules: JudgePolicy) -> bool:
     """Return True if the stakes are high enough for the better model."""
     amount, word = proposal.stakes.amount, proposal.stakes.stakes
@@ -104,11 +99,6 @@ def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgeP
         insight=opinion.insight,
         judge=judge,
     )
-
-
-def unjudged_advice(reason: str) -> Advice:
-    """Return the advice if no judge answered: go on, with a warning."""
-    return Advice(proceed=True, reason="not judged", warnings=(f"not judged: {reason}",))
 
 
 def chance_advice(skills: Sequence[Skill]) -> Advice:

@@ -266,7 +266,7 @@ def judge_decision(
     snapshot = store.snapshot()
     outcome = Receipts(snapshot, Inbox(store.root), now).resolve_applied(proposal.outcome)
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
-    if advise.is_skipped(proposal, settings):
+    if outcome.decision.action.lower() in settings.skip:
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
     judge = policy_judge(store, settings.inline_seconds)
     skills, record = _recommended_skills(shelf, proposal), accuracy_of(judge, store.snapshot())
@@ -276,7 +276,8 @@ def judge_decision(
     try:
         opinion, judge_name = judge.advise(proposal.outcome, skills, thorough=thorough)
     except (UnavailableError, NoAnswerError) as error:
-        return advise.unjudged_advice(str(error))
+        warnings = (f"not judged: {error}",)
+        return advise.Advice(proceed=True, reason="not judged", warnings=warnings)
     advice = advise.advice(proposal, opinion, judge_name, settings)
     if not advice.proceed:
         text = json.dumps(advise.held_back_outcome(raw, advice, now), ensure_ascii=False)

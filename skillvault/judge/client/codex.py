@@ -28,7 +28,9 @@ def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:
     switches = [part for feature in _FEATURES_OFF for part in ("--disable", feature)]
     # Codex has no option for a system prompt, and would start the servers of the user's settings.
     settings = [f'model_instructions_file="{folder}/system.md"', 'web_search="disabled"']
-    settings += [f"mcp_servers.{name}.enabled=false" for name in _server_names()]
+    servers = _user_settings().get("mcp_servers")
+    names = servers if isinstance(servers, dict) else ()
+    settings += [f"mcp_servers.{json.dumps(name)}.enabled=false" for name in names]
     overrides = [part for setting in settings for part in ("-c", setting)]
     model_option = ("-m", model) if model else ()
     schema = ("--output-schema", f"{folder}/schema.json")
@@ -52,11 +54,6 @@ def _login_command() -> tuple[str, ...]:
     has_login = isinstance(provider, dict) and provider.get("requires_openai_auth") is True
     is_foreign = name != "openai" and not has_login
     return () if is_foreign or os.environ.get("CODEX_API_KEY") else (_PROGRAM, "login", "status")
-
-
-def _server_names() -> list[str]:
-    servers = _user_settings().get("mcp_servers")
-    return [json.dumps(name) for name in servers] if isinstance(servers, dict) else []
 
 
 def _user_settings() -> dict[str, Any]:

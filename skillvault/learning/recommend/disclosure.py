@@ -217,7 +217,8 @@ def fill_texts(
     texts: list[AnswerText] = []
     texts_left = math.inf if max_texts is None else max_texts
     for slot, description in zip(slots, descriptions, strict=True):
-        max_tokens = budget + _line_tokens(slot, description) - _frame_tokens(slot)
+        max_tokens = budget + _line_tokens(slot, description)
+        max_tokens -= _ELEMENT_TOKENS + count_tokens(slot.name)
         has_text = texts_left > 0 or slot.pinned
         part = _fit_text(slot, max_tokens, is_first=not texts) if has_text else None
         extent: Extent = "named"
@@ -299,10 +300,6 @@ def _shorten_description(description: str, limit: int) -> str:
 
 def _line_tokens(slot: Slot, description: str) -> int:
     return count_tokens(f"[S10] {slot.name}: {description}\n")
-
-
-def _frame_tokens(slot: Slot) -> int:
-    return _ELEMENT_TOKENS + count_tokens(slot.name)
 
 
 # ── facts beside the skills ──────────────────────────────────────────────────────────

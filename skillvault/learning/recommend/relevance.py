@@ -45,11 +45,6 @@ def words_of(name: str) -> list[str]:
     return _SEPARATOR.sub(" ", _INNER_CAPITAL.sub(" ", name)).casefold().split()
 
 
-def fold_keys(context: Context) -> dict[str, Scalar]:
-    """Return a context with normalized keys."""
-    return {fold_name(key): value for key, value in context.items()}
-
-
 def value_of(text: str) -> Scalar:
     """Convert the text of a context value: to a boolean, a number, or the text itself."""
     if text.lower() in ("true", "false"):
@@ -93,7 +88,7 @@ class Weighing:
         read_text: Callable[[str], str],
         scores: Mapping[str, Match] | None,
     ) -> None:
-        self._context = fold_keys(context)
+        self._context = {fold_name(key): value for key, value in context.items()}
         self._policy = policy
         self._read_text = read_text
         self._matches = scores or {}

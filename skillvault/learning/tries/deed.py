@@ -13,7 +13,6 @@ from skillvault.learning.tries.sentences import (
     announces,
     conclusion_of,
     rank_of,
-    refers_back,
     split_sentences,
 )
 from skillvault.model.lazy import regex
@@ -89,7 +88,7 @@ def _note_deed(parts: Sequence[str]) -> str:
     if len(main) > _LIMIT:
         return main if len(main) <= _MAX_SENTENCE else cut_text(conclusion_of(main) or main)
     # A sentence that refers back needs the sentence before it.
-    windows = [(index - 1, index)] if index and refers_back(main) else []
+    windows = [(index - 1, index)] if index and CUE["refers back"].match(main) else []
     for start, end in [*windows, (index, index + 1)]:
         text = _join_sentences(parts[start : end + 1])
         if all(rank > Rank.ASIDE for rank in ranks[start : end + 1]) and len(text) <= _LIMIT:

@@ -80,11 +80,6 @@ def conclusion_of(sentence: str) -> str:
     return sentence[match.start() :].lstrip(" ,") if match else ""
 
 
-def refers_back(sentence: str) -> bool:
-    """Return True if a sentence cannot be understood without the sentence before."""
-    return CUE["refers back"].match(sentence) is not None
-
-
 def claims_of(text: str) -> Iterator[str]:
     """Yield the clauses of a text that claim a state."""
     for sentence in split_sentences(text):

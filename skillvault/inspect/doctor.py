@@ -390,7 +390,7 @@ def _lost_commits(exam: Examination) -> Row:
 
 def _identity(exam: Examination) -> Row:
     exam.git.run("config", "--list")  # where this fails, git's own words say why
-    if exam.git.committer.identity_problem(exam.git.settings()):
+    if exam.git.committer.identity_problem():
         return Row("identity", "problem", "git does not know who commits", _IDENTITY_FIX)
     identity = exam.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
     return Row("identity", "ok", identity.rpartition(">")[0] + ">")
@@ -410,7 +410,7 @@ def _signing(exam: Examination) -> Row:
         fix = f"install {program_name}, or git config --local commit.gpgSign false"
         return Row("signing", "problem", f"on, and {program or method} is not found{note}", fix)
     try:
-        exam.git.committer.try_signing(exam.now, settings)
+        exam.git.committer.try_signing(exam.now)
     except PausedError as error:
         cause, _, fix = str(error).removeprefix("paused: ").rpartition("; ")
         detail = f"on, by {path} ({method}), and fails: {cause}{note}"

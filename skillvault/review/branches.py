@@ -114,9 +114,7 @@ def _make_branch(
             entries[path] = Entry(mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(root, entries)
     message = request_text(waiting, staged_change.change.message)
-    (commit,) = git.committer.make_commits(
-        [CommitDraft(tree, message)], parent, now, git.settings()
-    )
+    (commit,) = git.committer.make_commits([CommitDraft(tree, message)], parent, now)
     git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))
     return ProposalBranch(name, branch, commit, made=True)
 

@@ -212,7 +212,7 @@ def prepare_repository(root: Path) -> None:
     root.mkdir()
     git = Git(root)
     git.init(BRANCH)
-    if git.committer.identity_problem(git.settings()):
+    if git.committer.identity_problem():
         git.run("config", "--local", "user.name", getuser())
         git.run("config", "--local", "user.email", f"{getuser()}@localhost")
     git.run("config", "--local", _SIGNING_KEY, "false")

@@ -432,7 +432,7 @@ class _Rewrite:
             "until then its `sync` is refused.",
         )
         draft = CommitDraft(tree, message_of([change]))
-        (tip,) = git.committer.make_commits([draft], old_tip, self.now, git.settings())
+        (tip,) = git.committer.make_commits([draft], old_tip, self.now)
         git.run("update-ref", _TOMBSTONE_REF, tip)
         self.new_refs[ref] = ref, tip
         tracking_ref = self._tracking_ref(ref)

@@ -183,7 +183,7 @@ def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
         reason="It promotes, generates, merges and assesses; the other clones record.",
     )
     draft = CommitDraft(tree, message_of([change]))
-    (commit,) = git.committer.make_commits([draft], parent, sync.now, git.settings())
+    (commit,) = git.committer.make_commits([draft], parent, sync.now)
     if sync.upstream.push(commit) == "outrun":
         return None
     reach("sync-claimed")

@@ -138,7 +138,7 @@ def open_repository(root: Path) -> tuple[Git, str]:
     root.mkdir(parents=True, exist_ok=True)
     git = Git(root)
     if not (root / ".git").exists():
-        if problem := git.committer.identity_problem(git.settings()):
+        if problem := git.committer.identity_problem():
             raise PausedError(f"paused: {problem}")
         git.init(BRANCH)
     git.dirs()

@@ -200,7 +200,7 @@ class _WindowChange:
             }
         self._put_back(returning_entries)
         reach("months-returned")
-        draft = index_file.draft_sparse(sorted(leaving_paths), returning_entries, self._env)
+        draft = index_file.draft_sparse(sorted(leaving_paths), returning_entries)
         try:
             with index_lock(self._root, self._git.dirs()[0], _LOCK_SECONDS):
                 if index_file.checksum() != state.checksum:

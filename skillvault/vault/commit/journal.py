@@ -270,7 +270,7 @@ class Journal:
 
     def _set_entries(self, entries: Mapping[str, Entry | None]) -> None:
         if entries:
-            self._git.index_file.set_entries(entries, self._git.settings().staging)
+            self._git.index_file.set_entries(entries)
 
     def _has_change(self, path: str, change: PathChange) -> bool:
         if change.new_blob != change.old_blob:
@@ -329,7 +329,7 @@ def _copy_commit(git: Git, sha: str, parent: str) -> str:
         if current.get(path) in (base.get(path), entry)
     }
     tree = git.objects.write_tree(git.objects.root(parent), unchanged_entries)
-    return git.committer.recommit(sha, tree, parent, git.settings())
+    return git.committer.recommit(sha, tree, parent)
 
 
 def _read_intent(path: Path) -> Intent:

@@ -46,7 +46,7 @@ class GitState(Struct, frozen=True):
 
 
 def read_git_state(
-    git: Git, commit: str | None, files: Files, origins: Mapping[str, str], *, has_modes: bool
+    git: Git, commit: str | None, files: Files, origins: Mapping[str, str]
 ) -> GitState:
     """Read HEAD and the index at the paths of a change.
 
@@ -65,7 +65,7 @@ def read_git_state(
         index,
         clashes,
         frozenset(folders),
-        has_modes,
+        git.settings().modes,
         _find_lost_blobs(git, index, changed_paths) if changed_paths else {},
         git.index_file.sparse_paths(),
     )

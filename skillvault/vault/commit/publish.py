@@ -76,13 +76,13 @@ class _Group(Struct, frozen=True):
 
 
 def check_edits(
-    root: Path, git: Git, commit: str | None, staged: StagedChange | _Group, *, has_modes: bool
+    root: Path, git: Git, commit: str | None, staged: StagedChange | _Group
 ) -> GitState:
     """Read HEAD and the index at the paths of a change.
 
     Raises UncommittedEditError if one of the paths is edited locally.
     """
-    state = read_git_state(git, commit, staged.files, staged.origins, has_modes=has_modes)
+    state = read_git_state(git, commit, staged.files, staged.origins)
     if edits := local_edits(root, state, staged.files, staged.origins, prefixes=staged.prefixes):
         path, reason = min(edits.items())
         raise UncommittedEditError(f"{path}: {reason}; commit or undo it, and run again")
@@ -131,7 +131,6 @@ class Writer:
         self._folder = git.dirs()[0] / "skillvault"
         self._journal = Journal(root, git)
         self._parent: str | None = None  # of the commits that are published
-        self._settings = git.settings()
         self._is_visible = False  # True once somebody may see a part of a publication
         self._replaced_files: list[ReplacedFile] = []
 
@@ -149,7 +148,7 @@ class Writer:
     def _publish_group(
         self, group: _Group, parent: str | None, at: datetime
     ) -> list[tuple[str, Sequence[StagedChange]]] | None:
-        self._parent, self._settings = parent, self._git.settings()
+        self._parent = parent
         # Check before signing, so that nobody types a passphrase in vain.
         state = self._read_state(group)
         self._check_unopened(group)
@@ -168,7 +167,7 @@ class Writer:
             with work_files.draft_files(self._folder / "drafts", files) as new_files:
                 intent = self._make_intent(group, entries, state, new_tip)
                 checksum = self._git.index_file.checksum()
-                index = self._git.index_file.draft(entries, self._settings.staging)
+                index = self._git.index_file.draft(entries)
                 inputs = (group, state, entries)
                 publication = _Publication(*inputs, new_files, intent, index, checksum)
                 branch = f"refs/heads/{self._branch}"
@@ -220,7 +219,7 @@ class Writer:
         state = self._read_state(publication.group)
         index_file = self._git.index_file
         if publication.checksum is None or index_file.checksum() != publication.checksum:
-            index_file.draft(publication.entries, self._settings.staging, publication.index)
+            index_file.draft(publication.entries, publication.index)
         if not refs.prepare():
             refs.end()
             if self._git.tip(self._branch) != self._parent:
@@ -281,7 +280,7 @@ class Writer:
                     if index.get(path) == old_index.get(path) != entry
                 }
                 if lost_entries:
-                    index_file.install(index_file.draft(lost_entries, self._settings.staging))
+                    index_file.install(index_file.draft(lost_entries))
         except VaultBusyError:
             return False
         return True
@@ -351,8 +350,7 @@ class Writer:
             sync_disks(self._root, self._git.dirs()[1])
 
     def _read_state(self, group: _Group) -> GitState:
-        has_modes = self._settings.modes
-        return check_edits(self._root, self._git, self._parent, group, has_modes=has_modes)
+        return check_edits(self._root, self._git, self._parent, group)
 
     def _draft_commits(
         self, group: _Group, state: GitState
@@ -388,7 +386,7 @@ class Writer:
         """
         join = group.by_commit[-1][-1].change.joins
         if join is None or not join.forward:
-            return self._git.committer.make_commits(drafts, self._parent, at, self._settings)
+            return self._git.committer.make_commits(drafts, self._parent, at)
         if self._git.objects.root(join.commit) != drafts[-1].tree:
             raise GitError(f"{join.commit[:10]} cannot be taken over as it is; run `git pull`")
         return [join.commit]

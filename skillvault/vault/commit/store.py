@@ -256,21 +256,19 @@ class Store(threading.local):
         """Return the reason for each of these files that is edited locally."""
         if not files:
             return {}
-        has_modes, commit = self.git.settings().modes, self.staging.commit
-        state = local_edits.read_git_state(self.git, commit, files, {}, has_modes=has_modes)
+        state = local_edits.read_git_state(self.git, self.staging.commit, files, {})
         return local_edits.local_edits(self.root, state, files, {}, prefixes={})
 
     def check_free(self, staged: StagedChange) -> None:
         """Raise UncommittedEditError if a path that a change touches is edited locally."""
-        has_modes, commit = self.git.settings().modes, self.staging.commit
-        publish.check_edits(self.root, self.git, commit, staged, has_modes=has_modes)
+        publish.check_edits(self.root, self.git, self.staging.commit, staged)
 
     # ── committing ───────────────────────────────────────────────────────────────────
 
     def pause_reason(self, policy: Policy) -> str | None:
         """Return the reason if nothing may be committed now, else None."""
         reason = self.git.pause_reason(policy.branch)
-        reason = reason or self.git.committer.identity_problem(self.git.settings())
+        reason = reason or self.git.committer.identity_problem()
         return reason or Journal(self.root, self.git).pause_reason()
 
     def apply(

@@ -45,14 +45,18 @@ class CommitDraft(NamedTuple):
 class Committer:
     """A maker of commit objects in the name of the user or of the program."""
 
-    def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
+    def __init__(
+        self, runner: Runner, objects: Callable[[], Objects], settings: Callable[[], Settings]
+    ) -> None:
         self._git = runner
+        self._settings = settings
         self._objects = objects  # loaded for the first commit
         # by_program -> (identity key, git's lines of a commit with author and committer)
         self._identities: dict[bool, tuple[object, bytes]] = {}
 
-    def identity_problem(self, settings: Settings) -> str | None:
+    def identity_problem(self) -> str | None:
         """Return the problem and its remedy if git does not know the user's name, else None."""
+        settings = self._settings()
         if settings.has_identity and not _IDENTITY_VARIABLES & os.environ.keys():
             return None
         if any(key == settings.identity_key() for key, _ in self._identities.values()):
@@ -69,13 +73,13 @@ class Committer:
         return identity.rpartition(">")[0] + ">"
 
     def make_commits(
-        self, drafts: Sequence[CommitDraft], parent: str | None, at: datetime, settings: Settings
+        self, drafts: Sequence[CommitDraft], parent: str | None, at: datetime
     ) -> list[str]:
         """Make a chain of commit objects on `parent`, signed if the user's git signs.
 
         Raises PausedError if git lacks the user's name, or if signing fails or takes too long.
         """
-        shas: list[str] = []
+        settings, shas = self._settings(), list[str]()
         for draft in drafts:
             parents = [sha for sha in (parent, draft.joins) if sha]
             key, identity_lines = self._identities.get(draft.by_program, (None, b""))
@@ -85,7 +89,7 @@ class Committer:
                 dated_lines = _LINE_END_TIME.sub(b"> %d +0000" % at.timestamp(), identity_lines)
                 parent = self._objects().write_commit(_encode_commit(draft, parents, dated_lines))
             else:
-                parent = self._commit_tree(draft, parents, at, settings)
+                parent = self._commit_tree(draft, parents, at)
                 if not settings.signs:
                     header, _, _ = self._objects().commit_bytes(parent).partition(b"\n\n")
                     skipped = (b"tree ", b"parent ")
@@ -95,31 +99,31 @@ class Committer:
             shas.append(parent)
         return shas
 
-    def recommit(self, sha: str, tree: str, parent: str, settings: Settings) -> str:
+    def recommit(self, sha: str, tree: str, parent: str) -> str:
         """Copy a commit with another tree and parent."""
         header, _, message = self._objects().commit_bytes(sha).partition(b"\n\n")
         time_match = _COMMITTER_TIME.search(header)
         by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in header
         draft = CommitDraft(tree, message.decode(), by_program=by_program)
         at = datetime.fromtimestamp(int(time_match[1]) if time_match else 0, UTC)
-        return self.make_commits([draft], parent, at, settings)[0]
+        return self.make_commits([draft], parent, at)[0]
 
-    def try_signing(self, at: datetime, settings: Settings) -> None:
+    def try_signing(self, at: datetime) -> None:
         """Sign a test commit that no branch gets. Raise PausedError if signing fails."""
         draft = CommitDraft(EMPTY_TREE, "Try to sign")
         with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
             env = {"GIT_OBJECT_DIRECTORY": folder}
-            self._commit_tree(draft, (), at, settings, extra_env=env)
+            self._commit_tree(draft, (), at, extra_env=env)
 
     def _commit_tree(
         self,
         draft: CommitDraft,
         parents: Sequence[str],
         at: datetime,
-        settings: Settings,
         *,
         extra_env: Mapping[str, str] | None = None,
     ) -> str:
+        settings = self._settings()
         args = [part for parent in parents for part in ("-p", parent)]
         args += [*(["-S"] if settings.signs else []), "-F", "-"]
         env = {"GIT_AUTHOR_DATE": stamp(at), "GIT_COMMITTER_DATE": stamp(at), **settings.signing}

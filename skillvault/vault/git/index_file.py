@@ -20,6 +20,7 @@ from skillvault.model.errors import GitError
 from skillvault.vault.disk import draft_name
 from skillvault.vault.files import layout
 from skillvault.vault.git.committer import EMPTY_TREE
+from skillvault.vault.git.config import Settings
 from skillvault.vault.git.history import diff_entries
 from skillvault.vault.git.objects import Entry, Objects
 from skillvault.vault.git.process import Runner
@@ -69,12 +70,15 @@ class IndexFile:
         folder: Path,
         head: Callable[[], str | None],
         objects: Callable[[], Objects],
+        *,
+        settings: Callable[[], Settings],
     ) -> None:
         self._git = runner
         self._path = folder / "index"
         self._folder = folder / "skillvault"
         self._head = head
         self._objects = objects  # loaded when an entry is read
+        self._settings = settings
         self._state: IndexState | None = None
 
     def current(self) -> IndexState:
@@ -143,9 +147,7 @@ class IndexFile:
         lines = os.fsdecode(self._git.run("ls-files", "--sparse", "-t", "-z")).split("\0")
         return [(line[0], line[2:]) for line in lines if line]
 
-    def draft_sparse(
-        self, excluded: Iterable[str], included: Iterable[str], env: Mapping[str, str]
-    ) -> Path:
+    def draft_sparse(self, excluded: Iterable[str], included: Iterable[str]) -> Path:
         """Draft an index with some files left out, and others no longer left out.
 
         Raises GitError if the draft would lose staged changes: git 2.39 loses entries beside a file
@@ -153,10 +155,7 @@ class IndexFile:
         """
         state = self.current()
         draft = self._folder / f"index-{draft_name()}"
-        draft.parent.mkdir(exist_ok=True)
-        index_env = {**env, "GIT_INDEX_FILE": str(draft)}
-        with _remove_on_failure(draft):
-            shutil.copy2(self._path, draft)
+        with self._copy(draft) as index_env:
             for flag, paths in (("--no-skip-worktree", included), ("--skip-worktree", excluded)):
                 arguments = ("update-index", flag, "-z", "--stdin")
                 self._git.run(*arguments, stdin=path_list(paths), env=index_env)
@@ -172,16 +171,10 @@ class IndexFile:
                 )
         return draft
 
-    def draft(self, entries: Entries, env: Mapping[str, str], draft: Path | None = None) -> Path:
+    def draft(self, entries: Entries, draft: Path | None = None) -> Path:
         """Draft an index with these entries. Replace `draft` if there is one."""
         draft = draft or self._folder / f"index-{draft_name()}"
-        draft.parent.mkdir(exist_ok=True)
-        draft.unlink(missing_ok=True)
-        with _remove_on_failure(draft):
-            with suppress(FileNotFoundError):  # a new repository has no index
-                # With its time, which git compares with the times of the files.
-                shutil.copy2(self._path, draft)
-            index_env = {**env, "GIT_INDEX_FILE": str(draft)}
+        with self._copy(draft) as index_env:
             sparse_paths = self.sparse_paths()
             if any(map(sparse_paths.is_in_folder, entries)):
                 entries = self._set_in_folders(entries, sparse_paths, index_env)
@@ -211,6 +204,23 @@ class IndexFile:
         self._git.run("read-tree", "-m", old_tree, new_tree, env=env, hold_lock=True)
         return {path: entry for path, entry in entries.items() if not is_inside(path)}
 
+    @contextmanager
+    def _copy(self, draft: Path) -> Iterator[dict[str, str]]:
+        """Copy the index to a draft, and yield the environment in which git changes the draft.
+
+        The draft is removed if the block fails, because the disk may be full.
+        """
+        draft.parent.mkdir(exist_ok=True)
+        draft.unlink(missing_ok=True)
+        try:
+            with suppress(FileNotFoundError):  # a new repository has no index
+                # With its time, which git compares with the times of the files.
+                shutil.copy2(self._path, draft)
+            yield {**self._settings().staging, "GIT_INDEX_FILE": str(draft)}
+        except (OSError, GitError):
+            draft.unlink(missing_ok=True)
+            raise
+
     def install(self, draft: Path, commit: str = _UNKNOWN, entries: Entries | None = None) -> None:
         """Replace the index with a draft. The caller holds index.lock.
 
@@ -226,15 +236,16 @@ class IndexFile:
         self._state = IndexState(self.checksum(), commit if state else _UNKNOWN, differences)
         (self._folder / _STATE_FILE).write_text(json.dumps(self._state), encoding="ascii")
 
-    def set_entries(self, entries: Entries, env: Mapping[str, str]) -> None:
+    def set_entries(self, entries: Entries) -> None:
         """Set entries in the index. The caller holds index.lock.
 
         In a hook, `git update-index` changes the index that git handed to the hook.
         """
         if self._git.index:
-            self._git.run("update-index", "-z", "--index-info", stdin=_index_info(entries), env=env)
+            arguments, env = ("update-index", "-z", "--index-info"), self._settings().staging
+            self._git.run(*arguments, stdin=_index_info(entries), env=env)
         else:
-            self.install(self.draft(entries, env))
+            self.install(self.draft(entries))
 
     def is_last_written(self) -> bool:
         """Return True if nobody changed the index since skillvault wrote it."""
@@ -260,16 +271,6 @@ class IndexFile:
         ages = [time_now - file.stat().st_mtime for file in files]
         youngest_age = min((age for age in ages if age >= 0), default=QUIET_SECONDS)
         return max(0.0, QUIET_SECONDS - youngest_age)
-
-
-@contextmanager
-def _remove_on_failure(draft: Path) -> Iterator[None]:
-    """Remove a draft if the block fails, because the disk may be full."""
-    try:
-        yield
-    except (OSError, GitError):
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def path_list(paths: Iterable[str]) -> bytes:

@@ -88,12 +88,13 @@ class Git:
     @cached_property
     def index_file(self) -> IndexFile:
         """The index of the user, or the index that git handed to a hook."""
-        return IndexFile(self.runner, self.dirs()[0], self.head, lambda: self.objects)
+        folder, objects = self.dirs()[0], lambda: self.objects
+        return IndexFile(self.runner, folder, self.head, objects, settings=self.settings)
 
     @cached_property
     def committer(self) -> Committer:
         """The maker of commit objects in the user's name."""
-        return Committer(self.runner, lambda: self.objects)
+        return Committer(self.runner, lambda: self.objects, self.settings)
 
     # ── where and in which state ─────────────────────────────────────────────────────
 

@@ -245,9 +245,8 @@ def test_each_group_of_commits_has_its_own_time(vault: Vault, person: Person) ->
     git, tree = vault.store.git, person.git("rev-parse", "HEAD^{tree}")
     parent: str | None = None
     for at in (NOW, NOW + timedelta(hours=5)):
-        parent = git.committer.make_commits(
-            [CommitDraft(tree, "one"), CommitDraft(tree, "two")], parent, at, git.settings()
-        )[-1]
+        drafts = [CommitDraft(tree, "one"), CommitDraft(tree, "two")]
+        parent = git.committer.make_commits(drafts, parent, at)[-1]
     said = person.git("log", "--format=%an <%ae> %aI %cn <%ce> %cI", str(parent)).splitlines()
     who = "Ada Person <ada@example.org>"
     times = [f"2026-11-20T{hour}:00:00+00:00" for hour in (17, 17, 12, 12)]
@@ -503,9 +502,8 @@ def test_a_nul_in_a_message_does_not_stop_a_commit(vault: Vault, person: Person)
     tree = person.git("rev-parse", "HEAD^{tree}")
     parent = person.git("rev-parse", "HEAD")
     git = vault.store.git
-    made = git.committer.make_commits(
-        [CommitDraft(tree, "a\0b\n"), CommitDraft(tree, "c\0d\n")], parent, NOW, git.settings()
-    )
+    drafts = [CommitDraft(tree, "a\0b\n"), CommitDraft(tree, "c\0d\n")]
+    made = git.committer.make_commits(drafts, parent, NOW)
     with git.ref_session("a\0b") as refs:
         refs.begin([RefUpdate("refs/heads/main", made[-1], parent)])
         assert refs.prepare()

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from skillvault.model.errors import GitError
 from skillvault.vault.files import layout
+from skillvault.vault.git.history import list_files
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Objects
 from skillvault.vault.git.process import Runner
 
@@ -180,9 +181,7 @@ def _is_of_vault(file: Path, vault_root: Path) -> bool:
 def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
     """Return (blob, size) for each regular file of a commit below the runner's folder."""
     entries: dict[str, tuple[str, int]] = {}
-    for line in runner.run("ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:
-        meta, _, path = os.fsdecode(line).partition("\t")
-        mode, _, blob, size = meta.split()
+    for path, (mode, blob), size in list_files(runner, commit):
         if mode in (REGULAR, EXECUTABLE):
             if not size.isdigit():  # git says `BAD`
                 raise GitError(f"{path}: its content is missing from the repository")

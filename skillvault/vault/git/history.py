@@ -187,6 +187,14 @@ class History:
         return list(self.commits("--date-order", f"--grep=^{STEP_TRAILER}: ", *_ONLY_IN_REFLOG))
 
 
+def list_files(git: Runner, commit: str) -> Iterator[tuple[str, Entry, str]]:
+    """Yield (path, entry, git's text for the size) for each file of a commit below git's folder."""
+    for line in os.fsdecode(git.run("ls-tree", "-r", "-l", "-z", commit)).split("\0")[:-1]:
+        meta, _, path = line.partition("\t")
+        mode, _, blob, size = meta.split()
+        yield path, Entry(mode, blob), size
+
+
 def diff_entries(
     git: Runner, command: str, *arguments: str, env: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, Diff, str]]:

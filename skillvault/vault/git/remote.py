@@ -23,8 +23,9 @@ from skillvault.model.lazy import regex
 from skillvault.model.text.text import slug
 from skillvault.vault.disk import read_state
 from skillvault.vault.git.config import CLONE
+from skillvault.vault.git.history import list_files
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, SUBMODULE, Entry, Objects, with_mode
-from skillvault.vault.git.process import NO_REMOTE_REF, Runner, failure_of
+from skillvault.vault.git.process import NO_REMOTE_REF, Runner, as_environment, failure_of
 from skillvault.vault.git.promisor import SECONDS, SSH, call_remote
 from skillvault.vault.git.refs import ABSENT, RefUpdate
 from skillvault.vault.git.repository import Git
@@ -87,8 +88,7 @@ class Upstream:
         """Return how many commits of `tip` the remote lacked at the last fetch."""
         if tip is None:
             return 0
-        branch = f"refs/remotes/{self.remote}/{self.branch}^{{commit}}"
-        commit = self._git.text("rev-parse", "--verify", "--quiet", branch, ok=(0, 1))
+        commit = self._git.history.commit_named(f"refs/remotes/{self.remote}/{self.branch}")
         span = [tip, f"^{commit}"] if commit else [tip]
         return int(self._git.text("rev-list", "--count", *span))
 
@@ -163,7 +163,9 @@ _FETCH_SETTINGS = {
     "fetch.recurseSubmodules": "false",
     "core.askPass": "",
 }
-_FETCH_ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "https:ssh:file", "GIT_SSH_COMMAND": SSH}
+_FETCH_ENVIRONMENT = as_environment(_FETCH_SETTINGS) | {
+    "GIT_ALLOW_PROTOCOL": "https:ssh:file", "GIT_SSH_COMMAND": SSH,
+}  # fmt: skip
 _LINK = "120000"  # the mode of a symbolic link
 
 
@@ -199,9 +201,8 @@ def fetch_files(url: str, ref: str) -> Iterator[RemoteFiles]:
 
 
 def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
-    settings = [part for key, value in _FETCH_SETTINGS.items() for part in ("-c", f"{key}={value}")]
     options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-gc")
-    args = (*settings, "fetch", *options, "--", url, ref)
+    args = ("fetch", *options, "--", url, ref)
     deadline = time.monotonic() + SECONDS
     with runner.detach(*args, env=_FETCH_ENVIRONMENT) as process:
         stderr = None
@@ -223,14 +224,11 @@ def _measure_folder(root: Path) -> int:
 
 
 def _list_plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
-    output = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries: dict[str, Entry] = {}
     sizes: dict[str, int] = {}
     unusable_paths: dict[str, str] = {}
     link_blobs: dict[str, str] = {}
-    for line in filter(None, output.decode(errors="surrogateescape").split("\0")):
-        meta, _, path = line.partition("\t")
-        mode, _, blob, size = meta.split()
+    for path, (mode, blob), size in list_files(runner, commit):
         if mode in (REGULAR, EXECUTABLE):
             entries[path], sizes[path] = Entry(mode, blob), int(size)
         elif mode == _LINK:

@@ -149,8 +149,7 @@ class Git:
         folder, common_dir = self.dirs()
         if folder == common_dir and (tip := plain_tip(folder, branch)):
             return tip
-        commit = f"refs/heads/{branch}^{{commit}}"
-        return self.text("rev-parse", "--verify", "--quiet", commit, ok=(0, 1, 128)) or None
+        return self.history.commit_named(f"refs/heads/{branch}")
 
     def pause_reason(self, branch: str, *, may_be_empty: bool = False) -> str | None:
         """Return the reason if nothing may be committed now, else None.
@@ -378,14 +377,13 @@ def _find_past_commit(git: Git, branch: str, moment: str) -> str:
         if not commit:
             raise UsageError(f"--at {moment}: the vault has no commit that old")
         return commit
-    spec = f"{moment}^{{commit}}"
-    commit = git.text("rev-parse", "--verify", "--quiet", "--end-of-options", spec, ok=(0, 1, 128))
-    if not commit:
+    named_commit = git.history.commit_named(moment)
+    if named_commit is None:
         raise UsageError(
             f"--at {moment}: neither a commit nor a time; write it as HEAD~3, 2026-11-20 or "
             "2026-11-20T10:15:00Z"
         )
-    return commit
+    return named_commit
 
 
 def _end_of(moment: str) -> datetime | None:

@@ -11,7 +11,7 @@ import tty
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import msgspec
@@ -32,8 +32,6 @@ from skillvault.model.text.text import pluralize
 from skillvault.review.curate import parse_edited
 from skillvault.review.review import WaitingSkill, proposal
 from skillvault.vault.files import layout
-
-Item = TypeVar("Item", Correction, Fact)
 
 # The keys of each screen: the key, its name in the line of keys, and a sentence for `?`.
 _COMMON_KEYS = (
@@ -69,10 +67,13 @@ KEYS, MANY_KEYS, FACT_KEYS, RULE_KEYS = (
     "   ".join(f"{key} {name}" for key, name, _ in keys)
     for keys in (_SKILL_KEYS, _SKILLS_KEYS, _FACT_KEYS, _RULE_KEYS)
 )
+# The key that keeps a rule or a fact, its noun, and what happens to one that is refused.
+_ITEM_WORDS = {Correction: ("a", "rule", "rejected"), Fact: ("k", "fact", "retired")}
 _KEY_LINES = (Text(KEYS, style="bold"), Text(MANY_KEYS, style="bold"))
 _LEAVE = ("q", "\x03", "\x04", "")  # keys
 _LINES = 24  # the most lines of a text on a screen
 _NAMES = 10  # the most names that a question lists
+_NO_BASIS = "rests on no outcome"
 
 
 def review_all(vault: Vault, now: datetime | None = None) -> None:
@@ -104,69 +105,47 @@ class ReviewSession:
         self._vault.shelf.ready()
         memory = self._vault.memory
         try:
-            if self._review_each(
-                memory.waiting(), rule_screen, self._decide_rule, _RULE_KEYS
-            ) and self._review_each(
-                memory.due(self._now), fact_screen, self._decide_fact, _FACT_KEYS
-            ):
+            if self._review_each(memory.waiting()) and self._review_each(memory.due(self._now)):
                 self._review_skills()
         finally:
             self._write_texts()
         count = len(self._waiting()) + len(memory.waiting()) + len(memory.due(self._now))
         self._console.print(f"{self._decided} decided, {count} wait")
 
-    def _review_each(
-        self,
-        items: Sequence[Item],
-        screen_of: Callable[[Item, int, int], RenderableType],
-        decide: Callable[[str, Item], bool],
-        keys: Sequence[tuple[str, str, str]],
-    ) -> bool:
-        """Show the items until each has been decided or left; return False if the user leaves."""
+    def _review_each(self, items: Sequence[Correction | Fact]) -> bool:
+        """Show rules or facts until each is decided or left; return False if the user leaves."""
         position = 0
         while position < len(items):
             item = items[position]
-            self._show(screen_of(item, position + 1, len(items)))
+            self._show(item_screen(item, position + 1, len(items)))
             key = _read_key()
             if key in _LEAVE:
                 return False
             if key == "?":
-                self._show_keys(keys)
+                self._show_keys(_FACT_KEYS if isinstance(item, Fact) else _RULE_KEYS)
                 continue
-            is_decided = self._try(decide, key, item)
+            is_decided = self._try(self._decide_item, key, item)
             self._decided += is_decided
             position += is_decided or key == "l"
         return True
 
-    def _decide_rule(self, key: str, rule: Correction) -> bool:
-        """Do what a key means on a rule's screen; return True if that decides about the rule."""
-        memory = self._vault.memory
-        if key == "a":
-            memory.approve(rule.id)
+    def _decide_item(self, key: str, item: Correction | Fact) -> bool:
+        """Do what a key means on the screen of a rule or fact; return True if that decides."""
+        memory, (keep_key, noun, verb) = self._vault.memory, _ITEM_WORDS[type(item)]
+        is_fact = isinstance(item, Fact)
+        keep: Callable[..., Any] = memory.keep if is_fact else memory.approve
+        refuse: Callable[..., Any] = memory.retire if is_fact else memory.reject
+        if key == keep_key:
+            keep(item.id, now=self._now)
         elif key == "e":
-            text = self._ask("the rule:")
-            return bool(text and memory.approve(rule.id, text).done)
+            text = self._ask(f"the {noun}:")
+            return bool(text and keep(item.id, text, now=self._now).done)
         elif key == "r":
-            reason = self._ask("why is it rejected?")
-            return bool(reason and memory.reject(rule.id, reason).done)
+            reason = self._ask(f"why is it {verb}?")
+            return bool(reason and refuse(item.id, reason, now=self._now).done)
         elif key != "l":
             self._note = _explain_key(key)
-        return key == "a"
-
-    def _decide_fact(self, key: str, fact: Fact) -> bool:
-        """Do what a key means on the screen of a due fact; return True if that decides about it."""
-        memory = self._vault.memory
-        if key == "k":
-            memory.keep(fact.id, now=self._now)
-        elif key == "e":
-            text = self._ask("the fact:")
-            return bool(text and memory.keep(fact.id, text, now=self._now).done)
-        elif key == "r":
-            reason = self._ask("why is it retired?")
-            return bool(reason and memory.retire(fact.id, reason, now=self._now).done)
-        elif key != "l":
-            self._note = _explain_key(key)
-        return key == "k"
+        return key == keep_key
 
     def _review_skills(self) -> None:
         actions: dict[str, Callable[[str], None]] = {
@@ -357,22 +336,15 @@ def _explain_key(key: str) -> str:
     return f"{key!r} does nothing here" if key.isprintable() else "this key does nothing here"
 
 
-def rule_screen(rule: Correction, position: int, count: int) -> RenderableType:
-    """Lay out a stated rule on one screen."""
-    head = Text.assemble(
-        (f"{position} of {count}  ", "dim"),
-        (escape_hidden(rule.id), "bold"),
-        f"  rule, {escape_hidden(rule.scope)}",
-    )
-    lines = [Text(escape_hidden(line)) for line in rule_lines(rule)]
-    return Group(head, *lines, Text(RULE_KEYS, style="bold"))
-
-
-def fact_screen(fact: Fact, position: int, count: int) -> RenderableType:
-    """Lay out a fact that is due on one screen."""
-    head = Text.assemble((f"{position} of {count}  ", "dim"), (escape_hidden(fact.id), "bold"))
-    lines = [Text(escape_hidden(line)) for line in due_lines(fact)]
-    return Group(head, *lines, Text(FACT_KEYS, style="bold"))
+def item_screen(item: Correction | Fact, position: int, count: int) -> RenderableType:
+    """Lay out a stated rule or a fact that is due on one screen."""
+    if isinstance(item, Fact):
+        title, lines, keys = "", due_lines(item), FACT_KEYS
+    else:
+        title, lines, keys = f"  rule, {item.scope}", rule_lines(item), RULE_KEYS
+    head = (f"{position} of {count}  ", "dim"), (escape_hidden(item.id), "bold")
+    body = [Text(escape_hidden(line)) for line in lines]
+    return Group(Text.assemble(*head, escape_hidden(title)), *body, Text(keys, style="bold"))
 
 
 def screen(
@@ -391,21 +363,16 @@ def screen(
     parts: list[RenderableType] = [head, Panel(Text(body)), tail]
     if skill.diff:
         parts.append(Syntax("\n".join(skill.diff[:_LINES]), "diff", word_wrap=True))
-    parts += [Text(line) for line in (_basis_line(skill), *notes_of(skill))]
+    basis = f"rests on {skill.basis.sentence} (o lists them)" if skill.basis.rows else _NO_BASIS
+    parts += [Text(line) for line in (basis, *notes_of(skill))]
     if selected:
         parts.append(Text(f"{pluralize(len(selected), 'skill')} selected: a and r decide these"))
     return Group(*(part for part in parts if not isinstance(part, Text) or part.plain))
 
 
-def _basis_line(skill: WaitingSkill) -> str:
-    if not skill.basis.rows:
-        return "rests on no outcome"
-    return f"rests on {skill.basis.sentence} (o lists them)"
-
-
 def basis_table(skill: WaitingSkill) -> Table:
     """Return the outcomes behind a proposal as a table."""
-    title = f"rests on {skill.basis.sentence}" if skill.basis.rows else "rests on no outcome"
+    title = f"rests on {skill.basis.sentence}" if skill.basis.rows else _NO_BASIS
     table = Table(title=title, title_justify="left", expand=False)
     for name in ("outcome", "ended", "session", "occasion", "decision"):
         table.add_column(name, overflow="fold")

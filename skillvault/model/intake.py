@@ -4,9 +4,10 @@ An agent's text becomes a record only through `parse_record`, which gets the tim
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -43,6 +44,7 @@ _ASSIGNED_KEYS = frozenset({"id", "received"})  # top-level keys that the vault 
 _IGNORED_KEYS = _ASSIGNED_KEYS | {"type", "extra"}  # of a recommendation
 _DAY = timedelta(days=1)
 _TYPES = ("outcome", "recommendation", "session")
+_Record = TypeVar("_Record", Outcome, Recommendation, Session)
 
 
 def parse_record(
@@ -63,23 +65,15 @@ def parse_record(
 
 
 def parse_outcome(
-    raw: Mapping[str, Any],
-    *,
-    trust: Trust,
-    now: datetime,
-    unbounded: bool = False,
-    ahead: timedelta = _DAY,
-    clean: Mapping[str, Any] | None = None,
+    raw: Mapping[str, Any], *, trust: Trust, unbounded: bool = False, **options: Any
 ) -> Outcome:
     """Return a validated Outcome from a mapping that an agent wrote.
 
-    `trust` is the trust of the folder; the record's `source.trust` can only lower it. Times beyond
-    `now + ahead` are refused. `clean`, the mapping without secrets, becomes the record, but the id
-    derives from the original. Raises BadInputError with the dotted key.
+    `trust` is the trust of the folder; the record's `source.trust` can only lower it. The other
+    options are those of `_read_twice`. Raises BadInputError with the dotted key.
     """
-    original = _valid_outcome(raw, unbounded)
-    record = original if clean is None or clean == raw else _valid_outcome(clean, unbounded)
-    _check_future("occurred_at", record.occurred_at, now, ahead, event="it ended")
+    read = partial(_valid_outcome, unbounded=unbounded)
+    original, record = _read_twice(read, raw, "occurred_at", "it ended", **options)
     for key, advice in _ADVICE["too large"].items():
         part, _, name = key.partition(".")
         _check_size(key, getattr(getattr(original, part), name, ""), advice)
@@ -90,6 +84,32 @@ def parse_outcome(
         received=digest,
         source=replace(record.source, trust=_lowest_trust(trust, record.trust)),
     )
+
+
+def _read_twice(
+    read: Callable[[Mapping[str, Any]], _Record],
+    raw: Mapping[str, Any],
+    key: str,
+    event: str,
+    *,
+    now: datetime,
+    ahead: timedelta = _DAY,
+    clean: Mapping[str, Any] | None = None,
+) -> tuple[_Record, _Record]:
+    """Return the record as it was written, from which its id derives, and the one to keep.
+
+    That is `clean`, the mapping without secrets. A time beyond `now + ahead` is refused.
+    """
+    original = read(raw)
+    record = original if clean is None or clean == raw else read(clean)
+    at = getattr(record, key)
+    if at - now > ahead:
+        raise key_error(
+            key,
+            "future",
+            f"{stamp(at)} lies in the future (now is {stamp(now)}); give the time at which {event}",
+        )
+    return original, record
 
 
 def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
@@ -121,15 +141,6 @@ def _check_time(key: str, at: datetime | None, event: str) -> None:
     except OverflowError:
         problem = f"{at} is not a time in UTC; give the time at which {event}"
         raise key_error(key, "bad-value", problem) from None
-
-
-def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, event: str) -> None:
-    if at - now > ahead:
-        raise key_error(
-            key,
-            "future",
-            f"{stamp(at)} lies in the future (now is {stamp(now)}); give the time at which {event}",
-        )
 
 
 def _with_next_step(error: BadInputError) -> BadInputError:
@@ -244,18 +255,9 @@ def _check_handles(record: Outcome) -> None:
 # ── recommendations ──────────────────────────────────────────────────────────────────
 
 
-def parse_recommendation(
-    raw: Mapping[str, Any],
-    *,
-    trust: Trust,
-    now: datetime,
-    ahead: timedelta = _DAY,
-    clean: Mapping[str, Any] | None = None,
-) -> Recommendation:
+def parse_recommendation(raw: Mapping[str, Any], *, trust: Trust, **options: Any) -> Recommendation:
     """Return a validated Recommendation from a mapping; see `parse_outcome`."""
-    original = _valid_recommendation(raw)
-    record = original if clean is None or clean == raw else _valid_recommendation(clean)
-    _check_future("at", record.at, now, ahead, event="it was shown")
+    original, record = _read_twice(_valid_recommendation, raw, "at", "it was shown", **options)
     _check_lists(original)
     digest = codec.recommendation_digest(original)
     return replace(
@@ -289,22 +291,13 @@ def _check_lists(record: Recommendation) -> None:
 # ── sessions ─────────────────────────────────────────────────────────────────────────
 
 
-def parse_session(
-    raw: Mapping[str, Any],
-    *,
-    trust: Trust,
-    now: datetime,
-    ahead: timedelta = _DAY,
-    clean: Mapping[str, Any] | None = None,
-) -> Session:
+def parse_session(raw: Mapping[str, Any], *, trust: Trust, **options: Any) -> Session:
     """Return a validated Session from a mapping; see `parse_outcome`.
 
     A session without failures and successes is refused.
     """
-    original = _valid_session(raw)
-    record = original if clean is None or clean == raw else _valid_session(clean)
+    original, record = _read_twice(_valid_session, raw, "ended_at", "it ended", **options)
     _check_session_sizes(original)
-    _check_future("ended_at", record.ended_at, now, ahead, event="it ended")
     lowest_trust = _lowest_trust(trust, record.trust)
     return replace(
         record,

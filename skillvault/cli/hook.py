@@ -29,7 +29,7 @@ from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.sessions.hooks import MAX_ANSWER, HookClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
-from skillvault.vault.disk import private_mode
+from skillvault.vault.disk import private_mode, write_whole
 from skillvault.vault.files import layout, redact
 
 LOG = "hook.log"
@@ -262,15 +262,14 @@ def log_line(folder: Path, text: str) -> None:
     """Append a line without secrets; a log that is too long loses its older half."""
     path = folder / LOG
     folder.mkdir(parents=True, exist_ok=True)
+    mode = private_mode(folder) & 0o666
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     line = f"{at} {' '.join(redact.redact_value(text).split())[:_MAX_LINE_LENGTH]}\n".encode(
         errors="replace"
     )
     if path.exists() and path.stat().st_size + len(line) > MAX_LOG_BYTES:
-        draft = path.with_name(f".{LOG}.{os.getpid()}")
-        draft.touch(mode=private_mode(folder) & 0o666)
-        draft.write_bytes(path.read_bytes()[-MAX_LOG_BYTES // 2 :].partition(b"\n")[2])
-        draft.replace(path)
-    path.touch(mode=private_mode(folder) & 0o666)
+        newer_half = path.read_bytes()[-MAX_LOG_BYTES // 2 :].partition(b"\n")[2]
+        write_whole(path, newer_half, mode)
+    path.touch(mode)
     with path.open("ab") as file:
         file.write(line)

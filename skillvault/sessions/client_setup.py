@@ -23,7 +23,7 @@ from skillvault.clients.edits import FileEdit
 from skillvault.clients.notes import Activity, activity_of
 from skillvault.clients.setups import SKILLS, SetupOptions, edits_of
 from skillvault.model.errors import BadInputError
-from skillvault.vault.disk import private_mode
+from skillvault.vault.disk import private_mode, write_whole
 from skillvault.vault.files.layout import VAULT_FILE
 from skillvault.vault.git.repository import Git
 
@@ -179,10 +179,8 @@ class ClientSetup:
     def _write_record(self, record: SetupRecord) -> None:
         path = self._path_of(record.client, Path(record.project) if record.project else None)
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".tmp")
-        draft.touch(mode=private_mode(path.parent) & 0o666)  # the saved content may be secret
-        draft.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
-        draft.replace(path)
+        mode = private_mode(path.parent) & 0o666  # the saved content may be secret
+        write_whole(path, msgspec.json.format(msgspec.json.encode(record)), mode)
 
 
 def vault_of_setup(folder: str) -> str:

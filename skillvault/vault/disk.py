@@ -24,6 +24,17 @@ def draft_name() -> str:
     return f"{os.getpid()}-{next(_numbers)}"
 
 
+def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """Write a file that appears complete or not at all."""
+    draft = path.with_name(f".{draft_name()}.tmp")
+    try:
+        draft.touch(mode)
+        draft.write_bytes(content)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
 def read_state(path: Path | str) -> os.stat_result | None:
     """Return `os.lstat` of a path, or None if nothing is there."""
     try:

@@ -37,7 +37,7 @@ from skillvault.model.errors import BadInputError, UnavailableError, VaultBusyEr
 from skillvault.model.policy import JudgePolicy
 from skillvault.vault.commit.locks import client_lock
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import is_alive
+from skillvault.vault.disk import is_alive, write_whole
 from skillvault.vault.failpoint import reach
 from skillvault.vault.spending import Ledger
 
@@ -333,9 +333,7 @@ class ClientCalls:
         return is_late
 
     def _write_note(self, note: ClientCallNote) -> None:
-        draft = self._call_folder / "call.draft"
-        draft.write_bytes(msgspec.json.encode(note))
-        draft.replace(self._call_folder / "call.json")
+        write_whole(self._call_folder / "call.json", msgspec.json.encode(note))
 
     def _read_note(self) -> ClientCallNote | None:
         try:

@@ -10,7 +10,7 @@ from datetime import date
 from itertools import compress
 from pathlib import Path
 
-from skillvault.vault.disk import draft_name
+from skillvault.vault.disk import write_whole
 from skillvault.vault.files import layout
 from skillvault.vault.git.repository import Git
 
@@ -114,9 +114,7 @@ def _write_cone(git: Git, leaves: set[str]) -> None:
 def _write_lines(git: Git, lines: list[str]) -> None:
     file = cone_file(git)
     file.parent.mkdir(exist_ok=True)
-    draft = file.with_name(f"{file.name}-{draft_name()}")
-    draft.write_bytes(os.fsencode("\n".join([*lines, ""])))
-    draft.replace(file)
+    write_whole(file, os.fsencode("\n".join([*lines, ""])))
 
 
 def _list_subfolders(git: Git, tree: str) -> list[str]:

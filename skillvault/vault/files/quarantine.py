@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Trust, stamp
-from skillvault.vault.disk import draft_name, private_mode, read_state
+from skillvault.vault.disk import private_mode, read_state, write_whole
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import arrival, layout
 
@@ -112,7 +112,9 @@ class Quarantine:
         }
         # The reason comes first; after a kill, the file is refused once more.
         reason_file = _reason_file(target)
-        _write_atomically(reason_file, json.dumps(reason, indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(reason, indent=2, ensure_ascii=False) + "\n"
+        # A name that is not UTF-8 becomes a JSON escape.
+        write_whole(reason_file, text.encode(errors="backslashreplace"))
         reach("quarantine-told")
         try:
             shutil.move(source, target)  # the git dir may be on another disk
@@ -281,16 +283,6 @@ def _has_changed(path: Path, reason: dict[str, object]) -> bool:
     if not stat.S_ISREG(state.st_mode) or state.st_size > arrival.MAX_OUTCOME:
         return reason.get("state") is not None and stat.S_ISREG(state.st_mode)
     return reason.get("sha256") != arrival.digest_of(path)
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    draft = path.with_name(f".{draft_name()}.tmp")
-    try:
-        # A name that is not UTF-8 becomes a JSON escape.
-        draft.write_text(text, encoding="utf-8", errors="backslashreplace")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:

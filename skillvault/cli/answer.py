@@ -7,13 +7,14 @@ import json
 import shlex
 import sys
 import time
-from datetime import datetime
 from pathlib import Path
 
 import click
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
+    Options,
+    common_options,
     echo,
     input_file,
     json_option,
@@ -22,7 +23,6 @@ from skillvault.cli.options import (
     print_json,
     read_options,
     say,
-    vault_option,
 )
 from skillvault.learning.advise import Advice
 from skillvault.loop.judging.client_calls import ClientCalls
@@ -144,15 +144,13 @@ def _await_intake(vault: Vault) -> None:
     "--all", "replies_file", metavar="FILE.jsonl", help="Read a file with one answer a line."
 )
 @click.option("--session", envvar=SESSION, metavar="ID", help="Name the session that answers.")
-@vault_option
-@now_option
+@common_options(now_option)
 def answer(
     key: str | None,
     file: str | None,
     replies_file: str | None,
     session: str | None,
-    vault_path: Path | None,
-    now: datetime | None,
+    options: Options,
 ) -> None:
     """Answer a question that `ask` printed, and commit the answer.
 
@@ -167,7 +165,7 @@ def answer(
         assert key is not None
         assert file is not None
         answers = [AgentReply(key, input_file(file)[1].decode(errors="replace"))]
-    report = open_vault(vault_path).queue.answer(answers, session=session, now=now)
+    report = options.open_vault().queue.answer(answers, session=session, now=options.now)
     for result in report.done if report else ():
         if result.subject:
             echo(f"{(result.commit or '')[:10]} {result.subject}")
@@ -179,20 +177,15 @@ def answer(
 
 @click.command()
 @click.argument("file", metavar="DECISION")
-@vault_option
-@now_option
-@json_option
-def judge(file: str, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
+@common_options(now_option, json_option)
+def judge(file: str, options: Options) -> None:
     """Ask the judge whether to carry out a decision.
 
     DECISION is a file (or - for stdin) like an outcome without a result. Exit code 0 for yes,
     10 for no. If the judge cannot be asked, the answer is yes, with a warning.
     """
-    advice = open_vault(vault_path).advise(*input_file(file), now=now)
-    if as_data:
-        print_json(advice)
-    else:
-        _print_advice(advice)
+    advice = options.open_vault().advise(*input_file(file), now=options.now)
+    print_json(advice) if options.as_data else _print_advice(advice)
     if not advice.proceed:
         sys.exit(EXIT_CODE_NO)
 

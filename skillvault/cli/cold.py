@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from skillvault.cli.options import (
+    Options,
+    common_options,
     echo,
     json_option,
     now_option,
-    open_vault,
     print_json,
     say,
-    vault_option,
 )
 from skillvault.model.errors import NotAVaultError, UsageError
 from skillvault.model.text.text import pluralize
@@ -42,23 +42,16 @@ _keep_option = click.option(
 @click.command()
 @_keep_option
 @click.option("--off", is_flag=True, help="Put all files back.")
-@vault_option
-@now_option
-@json_option
-def cold(
-    keep: int, off: bool, vault_path: Path | None, now: datetime | None, as_data: bool
-) -> None:
+@common_options(now_option, json_option)
+def cold(keep: int, off: bool, options: Options) -> None:
     """Leave the files of closed months out of this clone.
 
     Commands read them from git. No file that you edited, staged or added is removed. `skillvault
     watch` moves on with each month.
     """
-    store = open_vault(vault_path).store
-    report = take_back_months(store) if off else leave_out_months(store, _today(now), keep)
-    if as_data:
-        print_json(report)
-    else:
-        _print_cold(report)
+    store, today = options.open_vault().store, _today(options.now)
+    report = take_back_months(store) if off else leave_out_months(store, today, keep)
+    print_json(report) if options.as_data else _print_cold(report)
 
 
 def _print_cold(report: ColdReport) -> None:

@@ -17,16 +17,15 @@ import msgspec
 from skillvault.api import Vault
 from skillvault.cli.options import (
     MAX_LISTED,
-    WriteOptions,
+    Options,
+    common_options,
     dry_option,
     echo,
     json_option,
-    open_vault,
     print_json,
     progress_bar,
     say,
     track,
-    vault_option,
     verbose_option,
     write_options,
 )
@@ -94,7 +93,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     with_secrets: bool,
     registry: str,
     verbose: bool,
-    options: WriteOptions,
+    options: Options,
 ) -> None:
     """Install skills of other people; they wait for your approval.
 
@@ -307,29 +306,16 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
     metavar="CHARACTERS",
     help="Limit rules and list of skills to so many characters (default: the host's limit).",
 )
-@vault_option
-@dry_option
-@json_option
-def export(
-    to: str,
-    folder: Path,
-    domain: str | None,
-    budget: int | None,
-    vault_path: Path | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
+@common_options(dry_option, json_option)
+def export(to: str, folder: Path, domain: str | None, budget: int | None, options: Options) -> None:
     """Write the live skills for another program.
 
     Writes the most helpful skills first, and removes those of an earlier export that are no longer
     live. Exits with 1 if it left a changed file in DIR as it is.
     """
-    exporter = open_vault(vault_path).exporter
+    exporter, dry = options.open_vault().exporter, options.dry
     report = exporter.export(to, folder, domain=domain, budget=budget, dry=dry)
-    if as_data:
-        print_json(report)
-    else:
-        _print_export(report, dry=dry)
+    print_json(report) if options.as_data else _print_export(report, dry=dry)
     if report.left:
         sys.exit(1)
 
@@ -343,10 +329,9 @@ def _print_export(report: ExportReport, *, dry: bool) -> None:
         say(f"left out: {skill.skill}: {skill.reason}")
     for problem in report.left:
         say(f"left as it is: {problem.path}: {problem.message}")
-    skills = f"{len(report.changed)} skill{'s' * (len(report.changed) != 1)}"
-    prefix = "would export" if dry else "exported"
+    verb, skills = "would export" if dry else "exported", pluralize(len(report.changed), "skill")
     echo(
-        f"{prefix} {skills} to {report.folder}; files: {len(report.written)} written, "
+        f"{verb} {skills} to {report.folder}; files: {len(report.written)} written, "
         f"{len(report.removed)} removed, {report.unchanged} as before"
     )
 
@@ -387,7 +372,7 @@ def import_(
     trust: Trust,
     skill_format: str | None,
     verbose: bool,
-    options: WriteOptions,
+    options: Options,
 ) -> None:
     """Import results or skills of other tools.
 
@@ -427,7 +412,7 @@ def import_(
 
 
 def _import_transcripts(
-    options: WriteOptions, client: str, paths: Sequence[Path], *, domain: str | None, trust: Trust
+    options: Options, client: str, paths: Sequence[Path], *, domain: str | None, trust: Trust
 ) -> None:
     """Import transcripts, and print the result like that of any import."""
     vault, is_table = options.open_vault(), options.dry and not options.as_data
@@ -557,19 +542,15 @@ def _track_evaluation(items: Sequence[Any], description: str) -> Iterator[Any]:
 @click.option("--domain", metavar="NAME", help="Put the rules of documents into this domain.")
 @click.option("--keep-both", is_flag=True, help="Keep older versions of the rule beside it.")
 @verbose_option
-@vault_option
-@dry_option
-@json_option
-def learn(  # noqa: PLR0913 (click hands a command one argument an option)
+@common_options(dry_option, json_option)
+def learn(
     rule: str | None,
     scope: tuple[str, ...],
     lists: bool,
     domain: str | None,
     keep_both: bool,
     verbose: bool,
-    vault_path: Path | None,
-    dry: bool,
-    as_data: bool,
+    options: Options,
 ) -> None:
     """Note a RULE, read documents, or list what was learned.
 
@@ -582,9 +563,9 @@ def learn(  # noqa: PLR0913 (click hands a command one argument an option)
         raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
     if lists and scope:
         raise UsageError("--scope works only with a rule; pass one")
-    if lists and dry:
+    if lists and options.dry:
         raise UsageError("--dry-run works only with a rule; pass one")
-    vault = open_vault(vault_path)
+    vault, dry, as_data = options.open_vault(), options.dry, options.as_data
     if rule is not None and _is_place(rule):
         if scope:
             raise UsageError("--scope works only with a rule; remove it")

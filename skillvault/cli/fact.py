@@ -11,7 +11,7 @@ import msgspec
 
 from skillvault.api import question
 from skillvault.cli.options import (
-    WriteOptions,
+    Options,
     echo,
     open_vault,
     print_json,
@@ -117,7 +117,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     help="Review the fact by this day, such as 2027-01-31.",
 )
 @write_options
-def add(domain: str | None, options: WriteOptions, **values: object) -> None:
+def add(domain: str | None, options: Options, **values: object) -> None:
     """Add a fact, as one commit in your name.
 
     It replaces an older version of the same statement, such as another port or owner.
@@ -134,7 +134,7 @@ def add(domain: str | None, options: WriteOptions, **values: object) -> None:
 @_ids_argument
 @click.option("--text", default="", metavar="TEXT", help="Give the one rule this text.")
 @write_options
-def approve(ids: tuple[str, ...], text: str, options: WriteOptions) -> None:
+def approve(ids: tuple[str, ...], text: str, options: Options) -> None:
     """Approve rules that you stated, so that every agent gets them."""
     _check_text(ids, text)
     decide_each(ids, options, options.open_vault().memory.approve, text)
@@ -144,7 +144,7 @@ def approve(ids: tuple[str, ...], text: str, options: WriteOptions) -> None:
 @_ids_argument
 @click.option("--reason", required=True, metavar="TEXT", help="Say why it is not a rule.")
 @write_options
-def reject(ids: tuple[str, ...], reason: str, options: WriteOptions) -> None:
+def reject(ids: tuple[str, ...], reason: str, options: Options) -> None:
     """Reject rules that you stated; they are not proposed again."""
     decide_each(ids, options, options.open_vault().memory.reject, reason)
 
@@ -159,9 +159,7 @@ def reject(ids: tuple[str, ...], reason: str, options: WriteOptions) -> None:
     help="Review again by this day (default: after a period as long as the first one).",
 )
 @write_options
-def keep_facts(
-    ids: tuple[str, ...], text: str, review_by: str | None, options: WriteOptions
-) -> None:
+def keep_facts(ids: tuple[str, ...], text: str, review_by: str | None, options: Options) -> None:
     """Keep facts that are to be reviewed, for another period."""
     _check_text(ids, text)
     keep = partial(options.open_vault().memory.keep, review_by=review_by)
@@ -172,7 +170,7 @@ def keep_facts(
 @_ids_argument
 @click.option("--reason", required=True, metavar="TEXT", help="Say why it no longer holds.")
 @write_options
-def retire_facts(ids: tuple[str, ...], reason: str, options: WriteOptions) -> None:
+def retire_facts(ids: tuple[str, ...], reason: str, options: Options) -> None:
     """Remove facts that no longer hold.
 
     Their older versions go, too, and they are not made again.

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,10 @@ from skillvault.api import Vault
 from skillvault.api import doctor as examine
 from skillvault.cli import exchange, run
 from skillvault.cli.options import (
+    Options,
     VaultPath,
     choose_vault,
+    common_options,
     echo,
     import_option,
     list_some,
@@ -25,7 +26,6 @@ from skillvault.cli.options import (
     print_json,
     read_options,
     say,
-    vault_option,
     vault_path_of,
 )
 
@@ -54,8 +54,7 @@ _COLORS = {"problem": "red", "note": "yellow", "ok": "green"}  # of a row of `do
     help="Write the workflow of a team for this forge.",
 )
 @import_option
-@vault_option
-@now_option
+@common_options(now_option)
 def init(
     path: Path | None,
     domains: tuple[str, ...],
@@ -63,16 +62,15 @@ def init(
     nested: bool,
     ci: str | None,
     imports: bool | None,
-    vault_path: Path | None,
-    now: datetime | None,
+    options: Options,
 ) -> None:
     """Create a vault in PATH, or set up a clone.
 
     Without PATH, uses the vault that `--vault` or SKILLVAULT_VAULT names, else the current folder.
     Adds what is missing: inbox/, quarantine/, the hook.
     """
-    path = _choose_folder(path, vault_path)
-    vault, report = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
+    path = _choose_folder(path, options.vault_path)
+    vault, report = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=options.now)
     if ci:
         workflow, template = (
             vault.root / _WORKFLOW_FILES[ci],
@@ -157,10 +155,7 @@ def doctor(upgrade: bool, vault_path: Path | None, as_data: bool) -> None:
         _preview_upgrade(open_vault(vault_path), as_data=as_data)
         return
     rows = examine(choose_vault(vault_path))
-    if as_data:
-        print_json(rows)
-    else:
-        _print_rows(rows)
+    print_json(rows) if as_data else _print_rows(rows)
     if any(row.state == "problem" for row in rows):
         sys.exit(1)
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import wraps
+from functools import reduce, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -144,13 +144,13 @@ def dry_option(function: _Command) -> _Command:
     )(function)
 
 
-class WriteOptions(NamedTuple):
-    """The options of a command that commits."""
+class Options(NamedTuple):
+    """The common options of a command; one that it does not have keeps its default."""
 
     vault_path: Path | None
-    now: datetime | None
-    dry: bool
-    as_data: bool
+    now: datetime | None = None
+    dry: bool = False
+    as_data: bool = False
 
     def open_vault(self) -> "api.Vault":
         """Open the vault of the command."""
@@ -162,16 +162,21 @@ class WriteOptions(NamedTuple):
         return {"now": self.now, "dry": self.dry}
 
 
-def write_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--vault`, `--now`, `--dry-run` and `--json`; the command gets them as `options`."""
+def common_options(*adders: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--vault` and the options that follow it; the command gets them all as `options`."""
 
-    @wraps(function)
-    def call_with_options(
-        vault_path: Path | None, now: datetime | None, dry: bool, as_data: bool, **values: Any
-    ) -> Any:
-        return function(options=WriteOptions(vault_path, now, dry, as_data), **values)
+    def add_options(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def call_with_options(**values: Any) -> Any:
+            common = {key: values.pop(key) for key in Options._fields if key in values}
+            return function(options=Options(**common), **values)
 
-    return vault_option(now_option(dry_option(json_option(call_with_options))))
+        return reduce(lambda command, add: add(command), adders[::-1], call_with_options)
+
+    return lambda function: vault_option(add_options(function))
+
+
+write_options = common_options(now_option, dry_option, json_option)  # of a command that commits
 
 
 def read_options(function: _Command) -> _Command:
@@ -245,13 +250,9 @@ def _parse_since(
     number, unit = value[:-1], _UNITS.get(value[-1:])
     if unit and number.isascii() and number.isdigit() and 0 < int(number) <= _MAX_UNITS:
         return int(number) * unit
-    try:
-        start = datetime.fromisoformat(value)
-    except ValueError:
-        start = None
-    if start is None or not _ALLOWED_YEARS[0] <= start.year <= _ALLOWED_YEARS[1]:
-        raise UsageError(f"--since {value}: not an age or a day; write 7d, 2w, 12h or 2026-11-20")
-    return start if start.tzinfo else start.replace(tzinfo=UTC)
+    if start := _allowed_time(value):
+        return start
+    raise UsageError(f"--since {value}: not an age or a day; write 7d, 2w, 12h or 2026-11-20")
 
 
 def _parse_time(
@@ -259,14 +260,20 @@ def _parse_time(
 ) -> datetime | None:
     if value is None:
         return None
+    if time := _allowed_time(value):
+        return time
+    years = f"from {_ALLOWED_YEARS[0]} to {_ALLOWED_YEARS[1]}"
+    raise UsageError(f"--now {value}: not a time {years}; write it as 2026-11-20T10:15:00Z")
+
+
+def _allowed_time(text: str) -> datetime | None:
+    """Parse a time of an allowed year; the default time zone is UTC."""
     try:
-        time = datetime.fromisoformat(value)
+        time = datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"--now {value}: not a time; write it as 2026-11-20T10:15:00Z") from None
+        return None
     if not _ALLOWED_YEARS[0] <= time.year <= _ALLOWED_YEARS[1]:
-        raise UsageError(
-            f"--now {value}: the year must be from {_ALLOWED_YEARS[0]} to {_ALLOWED_YEARS[1]}"
-        )
+        return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 

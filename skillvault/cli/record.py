@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
-    WriteOptions,
+    Options,
     echo,
     input_file,
     open_vault,
@@ -69,7 +69,7 @@ def record(
     because: str | None,
     worked: str | None,
     domain: str | None,
-    options: WriteOptions,
+    options: Options,
 ) -> None:
     """Record one outcome from FILE, stdin (-), or in a sentence.
 
@@ -102,7 +102,7 @@ def record(
 
 
 def _record_failure(
-    options: WriteOptions, domain: str | None, *, deed: str, reason: str, remedy: str
+    options: Options, domain: str | None, *, deed: str, reason: str, remedy: str
 ) -> None:
     if not (deed.strip() and reason.strip()):
         raise UsageError("--failed needs a text, and --because WHY: what showed that it failed")
@@ -141,7 +141,7 @@ def close(
     by: Observer | None,
     agent: str | None,
     domain: str | None,
-    options: WriteOptions,
+    options: Options,
     **sources: Any,
 ) -> None:
     """Close a decision: record how it ended.

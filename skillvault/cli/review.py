@@ -2,8 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from datetime import datetime
-from pathlib import Path
 
 import click
 
@@ -12,14 +10,13 @@ from skillvault.api import retract as retract_outcome
 from skillvault.api import undo as undo_commit
 from skillvault.cli import review_inbox
 from skillvault.cli.options import (
-    WriteOptions,
+    Options,
+    common_options,
     echo,
     json_option,
     now_option,
-    open_vault,
     print_json,
     say,
-    vault_option,
     write_options,
 )
 from skillvault.cli.run import print_recomputed, run_shape
@@ -35,7 +32,7 @@ from skillvault.review.review import WaitingSkill
 @click.argument("outcome")
 @click.option("--reason", required=True, metavar="TEXT", help="Say what was wrong with it.")
 @write_options
-def retract(outcome: str, reason: str, options: WriteOptions) -> None:
+def retract(outcome: str, reason: str, options: Options) -> None:
     """Retract a wrong outcome, so that nothing counts it.
 
     Its file stays. What was learned from it is computed again, in the same commit. OUTCOME is a
@@ -55,7 +52,7 @@ def retract(outcome: str, reason: str, options: WriteOptions) -> None:
 @click.argument("target", metavar="COMMIT|SKILL")
 @click.option("--reason", default="", metavar="TEXT", help="Say why; later runs repeat it.")
 @write_options
-def undo(target: str, reason: str, options: WriteOptions) -> None:
+def undo(target: str, reason: str, options: Options) -> None:
     """Undo a commit of the program, or the commit that made a skill.
 
     A decision is taken back: its files are as they were. What the program made is removed, as if
@@ -69,24 +66,20 @@ def undo(target: str, reason: str, options: WriteOptions) -> None:
 @click.command()
 @click.option("--branch", is_flag=True, help="Make a branch for each skill, for a pull request.")
 @click.option("--push", is_flag=True, help="Push the branches, and print where to merge them.")
-@vault_option
-@now_option
-@json_option
-def review(
-    branch: bool, push: bool, vault_path: Path | None, now: datetime | None, as_data: bool
-) -> None:
+@common_options(now_option, json_option)
+def review(branch: bool, push: bool, options: Options) -> None:
     """Review the skills, rules and facts that wait for you.
 
     In a terminal, one key decides about each. Elsewhere it lists them with their commands.
     """
-    vault = open_vault(vault_path)
-    if branch and as_data:
+    vault, now = options.open_vault(), options.now
+    if branch and options.as_data:
         raise UsageError("--branch makes branches and --json prints values; choose one of them")
     if push and not branch:
         raise UsageError("--push pushes branches; write `skillvault review --branch --push`")
     if branch:
         print_branches(proposal_branches(vault, push=push, now=now), pushed=push)
-    elif as_data:
+    elif options.as_data:
         print_json([*proposals(vault), *vault.memory.waiting(), *vault.memory.due(now)])
     elif sys.stdin.isatty() and sys.stdout.isatty():
         review_inbox.review_all(vault, now)

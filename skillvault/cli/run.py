@@ -14,7 +14,7 @@ from skillvault.api import Vault, question
 from skillvault.cli.hook import ask_in_background
 from skillvault.cli.options import (
     MAX_LISTED,
-    WriteOptions,
+    Options,
     echo,
     list_some,
     print_json,
@@ -65,7 +65,7 @@ def run(
     retry: bool,
     upgrade: bool,
     verbose: bool,
-    options: WriteOptions,
+    options: Options,
 ) -> None:
     """Do what is due, and print one line for each commit.
 
@@ -184,7 +184,7 @@ def print_recomputed(report: Report) -> None:
     help="Use this domain, if the session names none (default: the only one, else coding).",
 )
 @write_options
-def distill(session: str, domain: str | None, options: WriteOptions) -> None:
+def distill(session: str, domain: str | None, options: Options) -> None:
     """Make a skill from a finished session.
 
     FILE is a session, or a transcript of Claude Code or Codex. ID is the id of a session, also of
@@ -224,7 +224,7 @@ def print_done(result: ChangeResult) -> None:
 
 
 def decide_each(
-    names: Iterable[str], options: WriteOptions, decide: Callable[..., Report], *words: str
+    names: Iterable[str], options: Options, decide: Callable[..., Report], *words: str
 ) -> None:
     """Make one commit for each name by `decide`, and print it at once."""
     report = Report()
@@ -320,7 +320,7 @@ def _print_proposed(report: Report) -> None:
             say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
 
 
-def end_intake(vault: Vault, report: Report, options: WriteOptions, *, asks: bool = True) -> None:
+def end_intake(vault: Vault, report: Report, options: Options, *, asks: bool = True) -> None:
     """Print the recorded outcomes; exit with 1 if a file was refused.
 
     `asks` for the lesson of an outcome that failed without one.
@@ -332,7 +332,7 @@ def end_intake(vault: Vault, report: Report, options: WriteOptions, *, asks: boo
         sys.exit(1)
 
 
-def _print_intake(vault: Vault, report: Report, options: WriteOptions) -> None:
+def _print_intake(vault: Vault, report: Report, options: Options) -> None:
     outcome_ids = _outcome_ids(report)
     if options.as_data:
         rows = [{"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined]

@@ -14,7 +14,7 @@ import msgspec
 from skillvault.api import Vault, question
 from skillvault.cli.options import (
     MAX_LISTED,
-    WriteOptions,
+    Options,
     at_option,
     echo,
     echo_diff,
@@ -218,7 +218,7 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
 @click.option("--commit", is_flag=True, help="Commit the draft at once.")
 @write_options
 def create(
-    name: str, domain: str | None, description: str, edit: bool, commit: bool, options: WriteOptions
+    name: str, domain: str | None, description: str, edit: bool, commit: bool, options: Options
 ) -> None:
     """Write a draft of a skill of your own, and print its path.
 
@@ -247,7 +247,7 @@ def create(
 @click.argument("old")
 @click.argument("new")
 @write_options
-def rename(old: str, new: str, options: WriteOptions) -> None:
+def rename(old: str, new: str, options: Options) -> None:
     """Rename a skill; its history, links and use stay with it."""
     report = options.open_vault().curate.rename(old, new, **options.keywords)
     print_changes(report, as_data=options.as_data)
@@ -259,7 +259,7 @@ def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., 
     @skill.command(verb, help=sentence)
     @click.argument("names", metavar="NAME...", nargs=-1, required=True)
     @write_options
-    def command(names: tuple[str, ...], options: WriteOptions) -> None:
+    def command(names: tuple[str, ...], options: Options) -> None:
         decide_each(names, options, act(options.open_vault()))
 
 
@@ -292,7 +292,7 @@ def _select_proposals(curate: "Curator", source: str | None, *, clean: bool = Fa
     "--clean", is_flag=True, help="Approve all in which the lint finds nothing but links."
 )
 @write_options
-def approve(names: tuple[str, ...], source: str | None, clean: bool, options: WriteOptions) -> None:
+def approve(names: tuple[str, ...], source: str | None, clean: bool, options: Options) -> None:
     """Approve proposed skills; they are served from now on.
 
     All of them are one commit. --from and --clean select together.
@@ -321,7 +321,7 @@ def reject(
     source: str | None,
     reason: str | None,
     forget: bool,
-    options: WriteOptions,
+    options: Options,
 ) -> None:
     """Reject proposed skills, and later ones that say the same.
 

@@ -4,7 +4,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -15,14 +14,14 @@ from skillvault import api
 from skillvault.api import Vault
 from skillvault.cli import hook
 from skillvault.cli.options import (
+    Options,
+    common_options,
     echo,
     json_option,
     now_option,
-    open_vault,
     print_json,
     say,
     track,
-    vault_option,
 )
 from skillvault.cli.run import print_done, print_run
 from skillvault.cli.service import service_of, start_service, stop_service
@@ -65,20 +64,15 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
 
 @click.command()
 @click.option("--take-over", is_flag=True, help="Make this clone the one that learns.")
-@vault_option
-@now_option
-@json_option
-def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
+@common_options(now_option, json_option)
+def sync(take_over: bool, options: Options) -> None:
     """Fetch, merge, check and push the vault.
 
     Pushes nothing that would break the vault, and never forces. Without a connection, your commits
     wait.
     """
-    result = api.sync(open_vault(vault_path), take_over=take_over, now=now)
-    if as_data:
-        print_json(result)
-    else:
-        print_sync_report(result)
+    result = api.sync(options.open_vault(), take_over=take_over, now=options.now)
+    print_json(result) if options.as_data else print_sync_report(result)
     if result.problems:
         sys.exit(1)
 
@@ -139,23 +133,17 @@ def print_merged_branches(branches: BranchCleanup) -> None:
 @click.option(
     "--remove-service", "service", flag_value="remove", help="Stop that service for good."
 )
-@vault_option
-@now_option
+@common_options(now_option)
 def watch(
-    once: bool,
-    syncs: bool,
-    idle: float | None,
-    service: str | None,
-    vault_path: Path | None,
-    now: datetime | None,
+    once: bool, syncs: bool, idle: float | None, service: str | None, options: Options
 ) -> None:
     """Run the loop whenever a file arrives in the inbox.
 
     Ctrl-C or SIGTERM ends it.
     """
-    if now and not once:
+    if options.now and not once:
         raise UsageError("--now works only with --once; add --once or remove --now")
-    vault = open_vault(vault_path)
+    vault = options.open_vault()
     if service:
         if once or idle is not None:
             raise UsageError(
@@ -166,7 +154,7 @@ def watch(
     if once and syncs:
         raise UsageError("--sync keeps running; run `skillvault sync` beside --once")
     if once:
-        print_run(vault, vault.run(now=now, on_done=print_done, track=track))
+        print_run(vault, vault.run(now=options.now, on_done=print_done, track=track))
         return
     with stop_signals() as has_signal:
         # Imported here: only `watch` needs watchdog, and its threads must block signals too.

@@ -33,7 +33,7 @@ _NEGATION = regex(
     re.IGNORECASE,
 )
 _TERM = regex(r"[@\w][\w./@-]*\w|[\w@]")
-_CLAUSE_END = regex(r"[,;:，、；。]\s*|\n")
+_CLAUSE_END = regex(r"[,;:，、；。]\s*|\.\s+|\n")
 _PLURAL = regex(r"(?<=\w\w[^s\W])s$")
 # Words of a rule that are no terms: they are in its opposite, too.
 _COMMON = frozenset(

@@ -191,6 +191,7 @@ def test_one_side_of_a_withdrawn_rule_does_not_restore_the_other(shop: Shop) -> 
     [
         (UV, "use uv", True),
         (UV, "never pip", True),
+        ("Never use pip. Use uv", "use uv", True),
         (UV, "use uv for the scripts", False),
         (UV, PIP, False),
         ("use uv for the scripts", "use uv", False),  # the shorter one says more

@@ -48,6 +48,14 @@ def test_the_reason_of_a_rule_is_no_rule_of_its_own() -> None:
     words = "no, forget black, we dropped it. Use ruff format, not black"
     reaction = read_reaction(words, "Tidied up, and formatted with black.")
     assert reaction.rules == ("Use ruff format, not black",)
+    reaction = read_reaction("Forget black, we dropped it. Use ruff format.", "Tidied with black.")
+    assert reaction.rules == ("Use ruff format",)
+
+
+def test_a_ban_and_the_choice_after_it_are_one_rule() -> None:
+    assert read_reaction("Never use pip. Use uv.").rules == ("Never use pip. Use uv",)
+    rules = ("never use pip", "use uv for scripts")
+    assert read_reaction("- never use pip\n- use uv for scripts").rules == rules
 
 
 @pytest.mark.parametrize(
@@ -85,6 +93,8 @@ def test_a_rule_for_later_does_not_make_the_work_a_failure(text: str) -> None:
         "given a muted thread, when somebody posts, then no push is ever sent",
         "you don't have to ask for staging here",
         "angenommen, wir löschen den Cache nie",
+        "so every handler needs @audited? or only the ones that write",
+        "别的模块也照这个来一遍吧",
     ],
 )
 def test_a_question_a_quotation_and_code_state_no_rule(text: str) -> None:
@@ -162,6 +172,8 @@ def test_a_wish_for_once_is_no_rule(text: str) -> None:
         "谁让你改这个的？",
         "改回去",
         "desfaz isso",
+        "put slim back",
+        "mach das Logging wieder raus",
         "você apagou os testes",
     ],
 )
@@ -336,6 +348,8 @@ def test_a_lack_of_something_is_reported_and_not_forbidden(text: str) -> None:
         "jeder Kunde bekommt zwei Mails",
         "al pulsar guardar no pasa nada",
         "les clients reçoivent deux factures",
+        "le batch a pas tourné",
+        "ahora tarda el doble",
         "用户收到了两封邮件",
     ],
 )
@@ -406,6 +420,7 @@ def test_words_that_reject_and_report_a_fault_are_a_correction() -> None:
         "culpa mía, rama equivocada",
         "c'est ma faute, mauvaise branche",
         "是我的错，切错分支了",
+        "哦是我配错了",
         "the vendor's sandbox is down again",
         "die Suche war schon immer kaputt",
         "esa pantalla lleva meses rota",

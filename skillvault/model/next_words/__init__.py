@@ -28,7 +28,7 @@ _MOST_FAILURE = 4.0  # a higher score says no more about the rules in a prompt
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
 _SENTENCE_END = regex(
-    r"(?<=[.!;])\s+|(?<=[?？])(?!!)\s*|(?<=[。！；：])|\n+|(?<=:)\s+|\s+[–—-]{1,2}\s+"
+    r"(?<=[.!;])\s+|(?<=[?？])(?!!|\s*(?:or|oder|ou|还是)\b)\s*|(?<=[。！；：])|\n+|(?<=:)\s+|\s+[–—-]{1,2}\s+"
 )
 _PASTED_LINE = regex(
     r"^\s*(?:>|\||- |\d+[.)] |[-+@]{2,} |\$ |#+ |#\d|\*|•|[=-]{3,}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|https?://\S+$"
@@ -209,15 +209,22 @@ def _opens_rules(words: Words) -> bool:
 
 
 def _split_sentences(typed: Words) -> Iterator[Words]:
-    """Yield the sentences; a sentence such as "Always." belongs to the one before."""
-    texts: list[str] = []
-    for piece in _SENTENCE_END.split(typed.text):
-        words = _WORD.findall(piece)
-        if texts and len(words) == 1 and any(map(typed.cut(piece).has, ("ever", "lasting"))):
-            texts[-1] = f"{texts[-1]} {piece.strip()}"
-        elif piece.strip():
-            texts.append(piece.strip())
-    yield from map(typed.cut, texts)
+    """Yield the sentences; "Always." and a choice after a ban belong to the one before."""
+    for line in typed.text.splitlines():
+        texts: list[str] = []
+        for piece in filter(None, map(str.strip, _SENTENCE_END.split(line))):
+            if texts and _continues_rule(typed.cut(texts[-1]), typed.cut(piece)):
+                texts[-1] = f"{texts[-1]} {piece}"
+            else:
+                texts.append(piece)
+        yield from map(typed.cut, texts)
+
+
+def _continues_rule(rule: Words, sentence: Words) -> bool:
+    """Return True for "Always.", and for "Use uv." after "Never use pip."."""
+    if len(_WORD.findall(sentence.text)) == 1:
+        return any(map(sentence.has, ("ever", "lasting")))
+    return sentence.starts("choice") and any(map(rule.has, ("ban", "ever")))
 
 
 def _is_long_enough(rule: str) -> bool:

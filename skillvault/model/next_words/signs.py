@@ -31,6 +31,7 @@ _NO_REQUIREMENT = (
     *("symptom", "event", "aftermath", "just_now"),
 )
 _QUESTION_END = ("?", "？")
+_QUESTION = regex(r"[?？](?:$|\s*(?:or|oder|ou|还是)\b)")  # "in all files? or only here"
 _ANSWER_SENTENCE, _LAST_SENTENCES = regex(r"[^.!;。！；\n]*\S[.!;。！；\n]?"), 2
 _NUMBER = regex(r"\d+")
 _CJK = regex(r"[\u4e00-\u9fff]")
@@ -186,7 +187,7 @@ _STATEMENT_PLACES: Mapping[str, Callable[[CandidateRule, str], bool]] = {
 
 def is_question(sentence: Words) -> bool:
     """Return True for a question, with its mark or without: "should we use uv"."""
-    return sentence.text.endswith(_QUESTION_END) or sentence.starts("question")
+    return _QUESTION.search(sentence.text) is not None or sentence.starts("question")
 
 
 def find_names(text: str) -> list[str]:
@@ -229,7 +230,7 @@ def is_relief(words: Words) -> bool:
 def asks_for_work(sentences: Sequence[Words]) -> bool:
     """Return True if a user asks for more than to make the work as just said."""
     first = next((words for words in sentences if not words.starts("praise")), sentences[0])
-    if first.has_clause("request") and not first.has_clause("repair"):
+    if first.has_clause("request") and not any(map(first.has_clause, ("repair", "undoing"))):
         return True
     return any(sentence.has_clause("build") for sentence in sentences)
 

@@ -23,7 +23,6 @@ from skillvault.vault.index.snapshot import Snapshot, evidence_of
 _MAX_LESSONS = 3
 _MAX_QUOTE, _MAX_DEED, _MAX_TASK = 160, 220, 120  # characters of words, deeds and requests
 _MIN_TERMS = 2  # terms of a rule that other words can repeat
-_CALL_START = 20  # characters by which the first call of a log is recognized
 _MAX_TERMS = 12  # terms of a text; more do not make it better
 _NO_ACTION = "work"  # the action of a request that names none
 
@@ -231,7 +230,7 @@ def _stories(
         (failure, repair, deed)
         for session in sessions.values()
         for failure, repair in pairwise(session)
-        if is_repair(failure, repair) and (deed := _deed_words(repair))
+        if is_repair(failure, repair) and (deed := deed_of(repair))
     ]
 
     def sort_key(story: tuple[Outcome, Outcome, str]) -> tuple[bool, int, float, str]:
@@ -254,12 +253,6 @@ def _stories(
             words=deed,
         )
         yield bool(words), lesson
-
-
-def _deed_words(outcome: Outcome) -> str:
-    """Return the deed in the agent's words; "" if only its calls are recorded."""
-    deed = deed_of(outcome)
-    return "" if deed[:_CALL_START] in str(outcome.result.extra.get("done", "")) else deed
 
 
 # ── guides ───────────────────────────────────────────────────────────────────────────

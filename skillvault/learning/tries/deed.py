@@ -48,8 +48,8 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
             for part in sentences
             if not (CUE["empty claim"].match(part) or announces(part)) and not _is_bare_claim(part)
         ]
-        return _report_items(claims, outcome) or _note_deed(claims or deeds) or _log_text(outcome)
-    return _note_deed(deeds) or _log_text(outcome)
+        return _report_items(claims, outcome) or _note_deed(claims or deeds)
+    return _note_deed(deeds)
 
 
 def _is_bare_claim(sentence: str) -> bool:
@@ -59,14 +59,13 @@ def _is_bare_claim(sentence: str) -> bool:
 
 
 def _transcript_deed(outcome: Outcome, reasoning: str, answer: str) -> str:
-    """Return the closing report, the answer, the tool log, or a deed, whichever exists first."""
+    """Return the closing report, the answer, or a deed, whichever exists first."""
     report = outcome.decision.report or outcome.result.claim or _closing(reasoning)
     deed = _report_items(split_sentences(report), outcome)
     deed = deed or (f"Answered {answer}" if answer else "")
     if deed or len(reasoning) >= MAX_NOTE:
-        return deed or _log_text(outcome)
-    deeds = [part for part in split_sentences(reasoning) if rank_of(part) >= Rank.DEED]
-    return _log_text(outcome) or _note_deed(deeds)
+        return deed
+    return _note_deed([part for part in split_sentences(reasoning) if rank_of(part) >= Rank.DEED])
 
 
 def is_note(reasoning: str) -> bool:
@@ -120,11 +119,6 @@ def cut_text(text: str) -> str:
     line = cut_at_clause(text, _LIMIT, _LIMIT // 3)
     is_end = line.endswith((".", "!", "?", "。")) or _SENTENCE_END.match(text, len(line))
     return line if is_end or line == text else shorten(text, _LIMIT)
-
-
-def _log_text(outcome: Outcome) -> str:
-    changes = outcome.result.extra.get("done")
-    return cut_text(changes) if isinstance(changes, str) else ""
 
 
 def _closing(reasoning: str) -> str:

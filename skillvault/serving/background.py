@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from skillvault.exchange.transcripts.subjects import OTHER_ACTION, WEAK_ACTIONS, action_of
 from skillvault.learning.fact_review import is_due
 from skillvault.learning.naming import subject_key
 from skillvault.learning.promote import versions
@@ -49,6 +50,7 @@ _TIE_BREAK = 1e-9  # of a score, for a word's distance from the beginning of a f
 _OPEN_TRY = regex(r"- \d{4}-\d\d-\d\d open\b")
 _SECTION = regex(r"^(?=## )", re.MULTILINE)
 _COMMON_WORDS = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
+_COMMON_ACTIONS = _COMMON_WORDS | WEAK_ACTIONS | {OTHER_ACTION}  # they say little about a task
 
 
 def background_of(
@@ -115,6 +117,10 @@ def with_named_subjects(
     the best skill, so that no skill about another action comes before them.
     """
     names = _find_named_skills(snapshot, domain, task)
+    # A task may ask for an action in other words: "the page is slow" asks to optimize.
+    action = action_of(task)
+    if action not in _COMMON_ACTIONS and not _mentions(_words(task), action):
+        names |= _skills_about(snapshot, domain, [action]) & matches.keys()
     if not names:
         return dict(matches)
     max_score = max((match.score for match in matches.values()), default=1.0)
@@ -243,7 +249,7 @@ def _words(text: str) -> list[str]:
 
 
 class Guide(NamedTuple):
-    """The action and the text of a guide, and the lines of all its tries.
+    """The action and the text of a guide, the lines of all its tries, and their tasks.
 
     If all tries have one target, `action` includes the target, because the lines omit it.
     """
@@ -251,11 +257,12 @@ class Guide(NamedTuple):
     action: str
     body: str
     tried: tuple[str, ...]
+    tasks: tuple[str, ...]
 
     def best_match(self, task: str) -> LineMatch:
-        """Return the match of the best single line with a task."""
+        """Return the match of the best single line, or of the task behind it, with a task."""
         lines = [line for line in self.body.splitlines() if line.startswith("- ")]
-        matches = match_lines(task, [*lines, *self.tried], self.action)
+        matches = match_lines(task, [*lines, *self.tried, *self.tasks], self.action)
         return max(matches.values(), key=lambda match: match.strength, default=NO_MATCH)
 
     def excerpt(self, task: str) -> str:
@@ -280,7 +287,8 @@ def guide_lines(snapshot: Snapshot, names: Iterable[str], query: Query) -> dict[
                 for line in tries
                 if not (_OPEN_TRY.match(line) or (removed_text and is_covered(line, removed_text)))
             )
-            guides[name] = Guide(" ".join(words).strip(), skill.body, decided_tries)
+            tasks = snapshot.tasks.of_skill(name)
+            guides[name] = Guide(" ".join(words).strip(), skill.body, decided_tries, tasks)
     return guides
 
 

@@ -31,6 +31,7 @@ from skillvault.exchange.transcripts.subjects import (
         ("write a test that shows the bug, then fix it", "fix", None),
         ("write docs for the export command", "document", None),
         ("speed up the product list, it takes 4 s", "optimize", None),
+        ("the invoice page takes 6 s to load", "optimize", None),
         ("Deploy the api to staging", "deploy", None),
         ("raise the timeout from 2 to 10 seconds", "change", None),
         ("I want to be able to log in with a key", "add", None),

@@ -77,3 +77,18 @@ def test_an_index_that_went_on_keeps_what_one_made_anew_does(vault: Vault) -> No
     before = kept(vault)
     assert len(before) == 2
     assert anew(vault) == before
+
+
+def test_a_guide_answers_a_task_like_one_behind_it_and_its_action_in_other_words(
+    vault: Vault,
+) -> None:
+    asked = {"decision__task": "speed up the product list", "decision__action": "optimize"}
+    reasoning = "I cache the page for five minutes."
+    learn(vault, *(raw(day, decision__reasoning=reasoning, **asked) for day in range(3)))
+
+    def answer(task: str) -> list[str]:
+        return [skill.name for skill in vault.recommend("coding", task, now=NOW).recommended]
+
+    assert answer("speed up the list of invoices")
+    assert answer("the category page is slow") == answer("speed up the list of invoices")
+    assert not answer("add a category to the page")

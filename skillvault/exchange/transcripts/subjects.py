@@ -11,7 +11,7 @@ from skillvault.model.lazy import regex
 
 _FLAGS = re.IGNORECASE
 _MAX_OPENING = 1000  # characters of a prompt in which its subject is searched
-_OTHER_ACTION = "work"
+OTHER_ACTION = "work"
 _MAX_TARGET = 60  # characters
 
 # ── actions ──────────────────────────────────────────────────────────────────────────
@@ -43,7 +43,7 @@ _VERB_CUES = tuple(
     (name, re.compile(rf"(?:{cue})\b(?!['’])", _FLAGS)) for name, cue in _VERBS.items()
 )
 # Actions that only look or follow another action: any other action of the prompt counts first.
-_WEAK_ACTIONS = frozenset({"review", "commit", "change"})
+WEAK_ACTIONS = frozenset({"review", "commit", "change"})
 _QUESTION = regex(
     r"\s*(?:(?:can|could|would) you (?:please )?(?:explain|tell me|describe|see why|find out)"
     r"|what|why|how (?!about)|where|which|who|when|is there|are there|do we|does|did"
@@ -110,7 +110,7 @@ _SYMPTOM = regex(
     r"\b(?:fail(?:s|ed|ing|ures?)?|broken?|breaks|broke|crash(?:es|ed|ing)?|bugs?|buggy|errors?|red"
     r"|flaky|wrong|incorrect(?:ly)?|not (?:work|clean|good|right|correct|run)\w*|hangs?|leaks?"
     r"|(?:does|did|is|are|was|can|could|will|would)(?:n['’]?t| not)|cannot|can['’]?t"
-    r"|no longer|missing|regression|twice|slow|stuck|exceptions?|traceback|conflicts?|typos?)\b"
+    r"|no longer|missing|regression|twice|stuck|exceptions?|traceback|conflicts?|typos?)\b"
     r"|\w(?:Error|Exception)\b|\bpass again\b|\bshould (?:pass|work|compile)\b",
     _FLAGS,
 )
@@ -124,7 +124,7 @@ def action_of(task: str) -> str:
     text = _CODE_BLOCK.sub(" ", task)[:_MAX_OPENING]
     clauses = list(_requests(text))
     requests = [action for action in clauses if action]
-    specific_actions = [action for action in requests if action not in _WEAK_ACTIONS]
+    specific_actions = [action for action in requests if action not in WEAK_ACTIONS]
     if specific_actions[:1] == ["test"] and "fix" in specific_actions:
         return "fix"  # the test is to show the bug
     if specific_actions:
@@ -132,9 +132,9 @@ def action_of(task: str) -> str:
     if clauses[:1] == ["change"]:
         return "change"
     is_question = bool(_QUESTION.match(_strip_lead(text)))
-    if not is_question and (_SYMPTOM.search(text) or _ERROR.search(text)):
+    if not is_question and any(cue.search(text) for cue in (_SLOWNESS, _SYMPTOM, _ERROR)):
         return "optimize" if _SLOWNESS.search(text) else "fix"
-    return requests[0] if requests else "review" if is_question else _OTHER_ACTION
+    return requests[0] if requests else "review" if is_question else OTHER_ACTION
 
 
 def action_of_deed(deed: str) -> str:
@@ -144,7 +144,7 @@ def action_of_deed(deed: str) -> str:
         object_text = deed[verb.end() :]
         # `raised`, `added` and `dropped` lose one, two and three letters.
         actions = [action_of(verb[1][:-count] + object_text) for count in (1, 2, 3)]
-        return next((action for action in actions if action != _OTHER_ACTION), _OTHER_ACTION)
+        return next((action for action in actions if action != OTHER_ACTION), OTHER_ACTION)
     return action_of(deed)
 
 
@@ -169,7 +169,7 @@ def _verb_action(request: str) -> str | None:
     for name, cue in _VERB_CUES:
         match = cue.match(request)
         tail = request[match.end() :] if match else ""
-        if match and (name in _WEAK_ACTIONS or not _SUBJECT_VERB.match(tail)):
+        if match and (name in WEAK_ACTIONS or not _SUBJECT_VERB.match(tail)):
             objects = (
                 action
                 for verbs, cue, action in _OBJECT_CUES

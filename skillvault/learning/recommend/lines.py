@@ -23,13 +23,12 @@ _WHOLE_SECTIONS = (RULES, "Refused")
 _FIRST_DEEDS = 3  # lines of `Do` that are shown for any task, unless of another target
 _MAX_NEAR = 8  # lines near the task to show
 _PREFIX = 4  # letters that two forms of a word share
-_WORD = regex(r"\w+")
+_WORD = regex(r"[^\W_]+")
 _DEED_END = regex(rf"{ARROW}| \((?:weak|strong): ")  # follows the deed in the line of a try
 # Counts and dates in a generated line, which no task is about.
 _COUNTS = regex(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
 # The label `file in repository: `. To match a task, the repository is removed: all lines name it.
 _REPOSITORY = regex(r"^((?:- )?(?: \w+: )?[^:]{1,90}?) in [\w.-]+(?=: )")
-_PAIR = regex(r"(?<=[A-Z])[-/](?=[A-Z])")
 
 
 class LineMatch(NamedTuple):
@@ -61,7 +60,8 @@ def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, L
     for line in lines:
         if total and (is_about_task or not stems.isdisjoint(_word_stems(line))):
             words = _REPOSITORY.sub(r"\1", _COUNTS.sub("", line))
-            words = _PAIR.sub(" ", words)  # a task about SOL is about SOL-PERP
+            # A task about SOL is about SOL-PERP, one about the checkout about test_checkout.py.
+            words = f"{words} {' '.join(_WORD.findall(words))}"
             form = normal_form(f"{about}: {words}")
             score = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
             matches[line] = LineMatch(score, score / total)

@@ -260,6 +260,11 @@ class Tasks(Topic):
         tasks |= Recommendations(self._reader).receipt_tasks(decisions)
         return {key: (times[key], task) for key, task in tasks.items()}
 
+    def of_skill(self, name: str) -> tuple[str, ...]:
+        """Return the tasks by which a search finds a skill."""
+        texts = self._reader.column("select task from ranked_task where id = ?", [f"skill:{name}"])
+        return tuple(line for text in texts for line in text.splitlines())
+
     def latest_sources(self, name: str, limit: int) -> set[str]:
         """Return the latest outcomes from which a skill was made.
 

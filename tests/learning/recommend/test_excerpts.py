@@ -116,6 +116,11 @@ def test_the_repository_in_a_label_matches_no_task(line: str) -> None:
     assert match_lines("tax.py is wrong", [line])[line].weight > 0
 
 
+def test_the_words_in_the_name_of_a_file_match_a_task() -> None:
+    line = "- test_checkout.py in shop: It waits for the payment."
+    assert match_lines("the checkout is flaky", [line])[line].weight > 0
+
+
 def test_a_try_without_a_deed_is_no_line_of_an_answer() -> None:
     bare_try = "- 2026-11-05 failed (invoices)."
     excerpt = cut_excerpt("drop the unused index of invoices", DEPLOY, [*TRIED, bare_try], "deploy")

@@ -119,7 +119,7 @@ class Vault:
 
     @property
     def judge(self) -> Judge:
-        """The judge that evaluates and writes: the one given to `Vault`, or else the policy's."""
+        """The judge that evaluates and writes: the argument of `Vault`, or else the policy's."""
         if self._judge is not None:
             return self._judge
         return judges.policy_judge(self.store)
@@ -225,7 +225,7 @@ class Vault:
         track: Tracker | None = None,
         by_agent: bool = False,
     ) -> Report:
-        """Put outcomes through the inbox into the vault: one, or files as (name, bytes).
+        """Record outcomes through the inbox: one outcome, or files as (name, bytes).
 
         The report lists refused files. If a single outcome is refused, BadInputError is raised and
         nothing is kept. With `by_agent`, and always in an agent's session, the agent is the
@@ -352,7 +352,7 @@ class Vault:
         explain: bool = False,
         now: datetime | None = None,
     ) -> selecting.Selection:
-        """Return the skills and facts for an agent to read before a task, and why not others.
+        """Return the skills and facts that an agent should read before a task.
 
         `k` and `budget` (tokens of the whole answer) default to the policy's. The `strategy`
         defaults to `hybrid` with a task, else to `tag`. Skills about the `action` come first. For a
@@ -426,10 +426,10 @@ class Vault:
         return decisions.carry_out(open_decision, lambda raw, at: self.record(raw, now=at), clock)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
-        """Ask the judge about a decision in a file, which is like an outcome's without a result.
+        """Ask the judge about a decision in a file.
 
-        If the judge says no, the decision goes through the inbox as a neutral outcome. If no judge
-        can be asked, the answer is yes with a warning. Raises BadInputError for another file.
+        The file is an outcome without a result. If the judge says no, the decision goes through the
+        inbox as a neutral outcome. If no judge can be asked, the answer is yes with a warning.
         """
         with pause_on_disk_errors():
             return judge_decision(self.store, self.shelf, (name, data), now or _clock())
@@ -494,7 +494,7 @@ class Vault:
 
 @contextmanager
 def _recovered_store(vault: Vault, *, dry: bool) -> Iterator[Store]:
-    """Yield the vault's store after the half-made changes of a killed run are undone."""
+    """Undo the half-made changes of a killed run, and yield the vault's store."""
     if not dry:
         vault.store.recover()
     store = Store(vault.root, registry.AGENDA, detached=True) if dry else vault.store
@@ -533,7 +533,7 @@ def _take_files(
     steps: Sequence[str] = ("record",),
     is_attested: bool = False,
 ) -> Report:
-    """Put files through the inbox into the vault, and do these steps.
+    """Record files through the inbox, and run these steps.
 
     With `is_attested`, the observers that the files name are trusted.
     """
@@ -603,7 +603,7 @@ def distill(
 def retract(
     vault: Vault, outcome: str, reason: str, *, now: datetime | None = None, dry: bool = False
 ) -> Report:
-    """Retract an outcome, and compute again what is based on it, in one commit."""
+    """Retract an outcome and recompute what is based on it, in one commit."""
     return _decide(
         vault, retracting.retraction_changes, outcome, reason, at=now or _clock(), dry=dry
     )
@@ -612,7 +612,7 @@ def retract(
 def undo(
     vault: Vault, text: str, reason: str = "", *, now: datetime | None = None, dry: bool = False
 ) -> Report:
-    """Undo a commit of the program, or of a skill. Raise UsageError if there is none."""
+    """Undo a commit of the program, or the commit that made a skill. UsageError without one."""
     return _decide(vault, undoing.undo_changes, text, reason, at=now or _clock(), dry=dry)
 
 
@@ -686,7 +686,7 @@ def _update_stats(
     domain: str | None = None,
     now: datetime | None = None,
 ) -> Report:
-    """Record that a task which applied a skill succeeded or failed, which changes its counts."""
+    """Record the success or failure of a task that applied a skill."""
     now, (skill, _) = now or _clock(), vault.skill(one_text("name", name))
     domain = domain or skill.domain
     domain = domain or shelves.choose_domain(vault.shelf, Path.cwd(), skill.description)

@@ -1,6 +1,6 @@
 """ask, answer, judge: questions to an agent and its answers; an opinion before a decision.
 
-`loop/judging/` finds and applies; here the results are printed.
+`loop/judging/` finds the questions and applies the answers; this module prints them.
 """
 
 import json
@@ -114,7 +114,7 @@ def _print_calls(vault: Vault) -> None:
 
 
 def _send_questions(vault: Vault, *, when_due: bool) -> None:
-    """Ask the client, and print what came of it; exit code 6 if it cannot be asked."""
+    """Ask the client, and print the result; exit with 6 if it cannot be asked."""
     if when_due:
         _await_intake(vault)
     report = ClientCalls(vault.store, vault.queue).ask_open_questions(
@@ -131,7 +131,7 @@ def _send_questions(vault: Vault, *, when_due: bool) -> None:
 
 
 def _await_intake(vault: Vault) -> None:
-    """Wait until what a session left in the inbox is taken, as the questions follow from it."""
+    """Wait until the files of a session are recorded, because questions follow from them."""
     end = time.monotonic() + _INTAKE_SECONDS
     while vault.inbox.names() and time.monotonic() < end:
         time.sleep(_CHECK_SECONDS)

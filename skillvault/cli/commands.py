@@ -1,4 +1,4 @@
-"""The group of all commands: imported when called, grouped in `--help`, with completed values.
+"""The group of all commands, which imports a command only when it is called.
 
 Add a command to `_MODULES` and to a group in `GROUPS`.
 """
@@ -29,7 +29,7 @@ _MAX_DECISIONS = 50  # decisions that are offered
 
 
 def complete_values(command: click.Command) -> None:
-    """Let the parameters of a command and its subcommands complete their values."""
+    """Add shell completion to the parameters of a command and its subcommands."""
     for param in command.params:
         offer = _OFFERS.get((command.name or "", param.name or "")) or _OFFERS.get(
             ("", param.name or "")
@@ -174,7 +174,7 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def _find_nested(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the calls in which `args` come below another command, as `skill list`."""
+        """Return the full calls for a subcommand without its group: `skill list` for `list`."""
         groups = {name: self.get_command(ctx, name) for name in _COMMAND_GROUPS}
         return [
             shlex.join(["skillvault", name, *args])

@@ -1,6 +1,6 @@
-"""erase: a person removes a name, a secret or an outcome from the history, at a terminal.
+"""erase: remove a name, a secret or an outcome from the history.
 
-`team/erase.py` rewrites the history; here the person is asked.
+This module asks the person at a terminal; `team/erase.py` rewrites the history.
 """
 
 import sys
@@ -76,7 +76,6 @@ def _ask_texts() -> list[str]:
 
 
 def _print_preview(erasure: erasing.Erasure) -> None:
-    """Print what an erasure changes."""
     paths = [*erasure.paths, *erasure.local_files]
     commits, messages = pluralize(erasure.commits, "commit"), pluralize(erasure.messages, "message")
     echo(f"rewrites {commits}, with {messages} and {pluralize(len(paths), 'file')}:")

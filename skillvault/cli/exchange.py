@@ -1,4 +1,4 @@
-"""import, export, install, learn: outcomes, skills and rules of other people, in and out.
+"""import, export, install, learn: exchange outcomes, skills and rules with other programs.
 
 The formats are in `exchange/`, the decisions about skills in `review/installing.py`.
 """
@@ -171,7 +171,7 @@ def _print_listing(listing: SourceListing, *, as_data: bool) -> None:
 
 
 def _sum_up(listing: SourceListing) -> str:
-    """Say what became of each file SKILL.md of a source."""
+    """Say what happened to each SKILL.md of a source."""
     pages = [entry for entry in listing.passed_over if entry.is_skill_file]
     counts = {
         "skill": len(listing.skills),
@@ -223,7 +223,7 @@ def print_report(
 
 
 def _print_proposed(report: InstallReport, source: str, *, dry: bool, verbose: bool) -> None:
-    """Print each installed skill; of many only their counts and the next commands."""
+    """Print each installed skill, or for many skills only counts and the next commands."""
     count = len(report.installed)
     if verbose or count <= MAX_LISTED:
         for installed in report.installed:
@@ -267,7 +267,6 @@ def _say_problems(problems: Sequence[Problem]) -> None:
 
 
 def _report_shape(report: InstallReport) -> dict[str, Any]:
-    """Return the JSON of `install --json`."""
     rows = [
         {
             "name": skill.name,
@@ -414,7 +413,7 @@ def import_(
 def _import_transcripts(
     options: Options, client: str, paths: Sequence[Path], *, domain: str | None, trust: Trust
 ) -> None:
-    """Import transcripts, and print the result like that of any import."""
+    """Import transcripts, and print the result."""
     vault, is_table = options.open_vault(), options.dry and not options.as_data
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
@@ -519,7 +518,7 @@ def learn_from_transcripts(
 
 
 def _track_evaluation(items: Sequence[Any], description: str) -> Iterator[Any]:
-    """Show the progress of the longest step alone, so that one bar follows that of reading."""
+    """Show the progress of the longest step alone, so that only one more bar appears."""
     if not description.startswith("evaluating"):
         yield from items
         return

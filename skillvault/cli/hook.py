@@ -66,8 +66,8 @@ def hook(
 ) -> str:
     """Answer an event of an agent's client, whose payload is on stdin.
 
-    It is for `skillvault setup` to call: whatever goes wrong, it ends with 0 and prints nothing.
-    When a session begins without a vault, the user is told.
+    `skillvault setup` registers it. On any error it exits with 0 and prints nothing. When a session
+    begins without a vault, the user is told.
     """
     payload = parse_payload(sys.stdin.buffer.read(MAX_INPUT))
     if payload is None:
@@ -101,7 +101,7 @@ def _notice_of(text: str) -> str:
 
 
 def answer_request(vault: Vault, request: HookRequest) -> str | None:
-    """Answer a request of a hook; None if the hook must do the work itself."""
+    """Answer a hook's request, or return None if the hook must do the work itself."""
     start = time.monotonic()
     try:
         options = hook.make_context("hook", list(request.arguments)).params
@@ -159,7 +159,7 @@ def vault_parts(vault: Vault) -> HookVault:
 
 
 def _count_questions(vault: Vault, session: str) -> int:
-    """Count the waiting questions for the agent of a session, at most those of one prompt."""
+    """Count the open questions for the agent of a session, up to the limit of one prompt."""
     if vault.store.snapshot().policy.judge.provider != "agent":
         return 0
     return len(vault.queue.next_questions(session=session))
@@ -169,7 +169,7 @@ def _count_questions(vault: Vault, session: str) -> int:
 
 
 def run_quietly(words: list[str]) -> NoReturn:
-    """Run the hook and exit with 0; its text is printed at the end, whole or not at all."""
+    """Run the hook, print its whole text or nothing, and exit with 0."""
     if ASKING in os.environ:
         os._exit(0)
     start = time.monotonic()
@@ -196,7 +196,7 @@ def split_vault(words: list[str]) -> list[str]:
 
 
 def _give_up(words: list[str]) -> None:
-    """Let the user go on; index a slow vault in the background for the next time."""
+    """Exit without an answer, and index a slow vault in the background for the next time."""
     root = _find_root(words)
     if root is not None:
         wait = f"{longest_wait():.0f} s"
@@ -228,7 +228,7 @@ def start_detached(root: Path, *words: str) -> None:
 
 
 def ask_in_background(vault: Vault) -> None:
-    """Start a process that asks the judge's client what is due, if a client is the judge."""
+    """Start a process that sends the due questions to the judge's client, if it has one."""
     if ASKING not in os.environ and vault.store.snapshot().policy.judge.provider == "client":
         start_detached(vault.root, "ask", "--send", "--when-due")
 

@@ -97,7 +97,7 @@ class AdviceResult(TypedDict):
 
 
 class SearchResults(TypedDict):
-    """The results of a search, the best first."""
+    """The results of a search, best first."""
 
     results: list[dict[str, Any]]
 
@@ -128,7 +128,7 @@ class RuleResult(TypedDict):
 
 
 class AnswerResult(TypedDict):
-    """An answer whose shape is that of the command's `--json`."""
+    """An answer in the shape of the command's `--json`."""
 
     answer: dict[str, Any]
 
@@ -193,7 +193,7 @@ class VaultTools:
         )
 
     def _served_skill(self, name: str) -> Skill:
-        """Return a skill that agents may read; UsageError with its state for any other skill."""
+        """Return a skill that agents may read. UsageError tells the state of any other skill."""
         record, path = self._vault.skill(name)
         shelf = self._vault.shelf
         if path.partition("/")[0] not in _STATES:

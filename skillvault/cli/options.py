@@ -39,9 +39,9 @@ def print_json(value: Any) -> None:
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True, color: str | None = None) -> None:
-    """Print a text with hidden characters escaped, so that it cannot steer the terminal.
+    """Print a text with hidden characters escaped, so that it cannot control the terminal.
 
-    Its color shows on a terminal alone, and not if NO_COLOR is set.
+    The color shows only on a terminal, and not if NO_COLOR is set.
     """
     safe_text = hidden_characters.escape_hidden(text)
     if color and not os.environ.get("NO_COLOR"):
@@ -92,7 +92,7 @@ def vault_option(function: _Command, envvar: str | None = None) -> _Command:
 
 
 def verbose_option(function: _Command) -> _Command:
-    """Add `--verbose`: each skill and each file, however many."""
+    """Add `--verbose`: print all items of a long list."""
     return click.option(
         "-v", "--verbose", is_flag=True, help=f"Print each one, even of more than {MAX_LISTED}."
     )(function)
@@ -217,13 +217,13 @@ def open_vault_as_of(
 
 
 def vault_path_of(vault_path: Path | None) -> Path | None:
-    """Return the vault named by the command's `--vault`, by the group's, or by the environment."""
+    """Return the vault of the command's `--vault`, the group's `--vault`, or the environment."""
     group_path: Path | None = click.get_current_context().find_root().params.get("vault_path")
     return vault_path or group_path
 
 
 def choose_vault(vault_path: Path | None) -> Path | None:
-    """Return the vault that is named, that of this folder or of its setup, or the user's own."""
+    """Return the vault of `--vault`, else of this folder or its setup, else the user's own."""
     path = vault_path_of(vault_path)
     root = hook_client.find_vault()
     if path is None and root in ("", hook_client.own_vault_path()):
@@ -232,7 +232,7 @@ def choose_vault(vault_path: Path | None) -> Path | None:
 
 
 def make_own_vault() -> Path:
-    """Make the user's own vault unless another process has made it; return its folder."""
+    """Return the folder of the user's own vault, which is made if it is missing."""
     root = Path(hook_client.own_vault_path())
     root.parent.mkdir(parents=True, exist_ok=True)
     with locks.folder_lock(root.parent):
@@ -244,7 +244,7 @@ def make_own_vault() -> Path:
 def _parse_since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> timedelta | datetime | None:
-    """Parse a span of time or a start; None if no value is given."""
+    """Parse a span of time or a start; None without a value."""
     if value is None:
         return None
     number, unit = value[:-1], _UNITS.get(value[-1:])
@@ -278,7 +278,7 @@ def _allowed_time(text: str) -> datetime | None:
 
 
 def input_file(file: str) -> tuple[str, bytes]:
-    """Return the name and bytes of a file, or of stdin with a name that tells the format."""
+    """Return the name and bytes of a file, or of stdin with a name for its format."""
     if file != "-":
         path = Path(file)
         if not path.is_file():

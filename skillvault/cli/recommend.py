@@ -281,7 +281,7 @@ def learned_shape(rules: LearnedText) -> dict[str, object]:
 
 
 def print_cuts(learned: LearnedPrompt) -> None:
-    """Say on stderr what the budget cut, and why there are no patterns."""
+    """Print on stderr what the budget cut, and why there are no patterns."""
     rules = learned.text
     cut = {"correction": rules.cut_stated, "pattern": rules.cut_patterns, "rule": rules.cut_rules}
     parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]

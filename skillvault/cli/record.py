@@ -1,4 +1,4 @@
-"""record, close, quarantine: record outcomes and how decisions ended, also by running a command."""
+"""record, close, quarantine: record outcomes and the results of decisions."""
 
 import shlex
 import signal
@@ -177,7 +177,7 @@ def close(
 
 
 def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches: bool) -> str:
-    """Return the only option that says how the decision ended; `status` for a lesson alone.
+    """Return the option that says how the decision ended, or `status` for a lesson alone.
 
     UsageError if no option or several are given, or a command without `--run`.
     """
@@ -256,7 +256,7 @@ def watch_command(command: Sequence[str]) -> CommandResult:
 
 
 def _wait(process: "subprocess.Popen[bytes]") -> int:
-    """Wait for a command, and leave an interrupt at the terminal to it; return its exit code."""
+    """Wait for a command that handles Ctrl-C itself; return its exit code."""
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return process.wait()
@@ -272,7 +272,7 @@ class _OutputTail:
         self._lock = threading.Lock()
 
     def copy(self, source: IO[bytes], target: IO[bytes]) -> None:
-        """Copy a stream to its end, even if the reader of the copy goes away."""
+        """Copy a stream to its end, even if nobody reads the copy any more."""
         is_read = True
         while chunk := source.read1(_CHUNK_BYTES):  # type: ignore[attr-defined]  # of a buffered pipe
             with self._lock:
@@ -281,7 +281,7 @@ class _OutputTail:
 
     @property
     def text(self) -> str:
-        """The last output, beginning with a whole line."""
+        """The last output, from the start of a line."""
         text = self._bytes.decode(errors="replace")
         return text.partition("\n")[2] if len(self._bytes) == _TAIL_BYTES else text
 

@@ -55,9 +55,9 @@ def retract(outcome: str, reason: str, options: Options) -> None:
 def undo(target: str, reason: str, options: Options) -> None:
     """Undo a commit of the program, or the commit that made a skill.
 
-    A decision is taken back: its files are as they were. What the program made is removed, as if
-    you had rejected it, and what used it is computed again. What a person wrote stays; if that is
-    not possible, nothing changes.
+    If it is a decision, its files are restored. Records that the program made are removed, as if
+    you had rejected them, and records that used them are computed again. What a person wrote stays;
+    if that is not possible, nothing changes.
     """
     report = undo_commit(options.open_vault(), target, reason, **options.keywords)
     print_json(run_shape(report)) if options.as_data else print_recomputed(report)

@@ -1,4 +1,4 @@
-"""The terminal screens of `review`: one proposal a screen, decided by a key.
+"""The terminal screens of `review`: one proposal a screen, with a key for each decision.
 
 Each key does the same as a command; `Curator` carries out the decision.
 """
@@ -77,15 +77,15 @@ _NO_BASIS = "rests on no outcome"
 
 
 def review_all(vault: Vault, now: datetime | None = None) -> None:
-    """Show each proposal until the person has decided about all, or leaves."""
+    """Show the proposals until the person has decided about all of them, or leaves."""
     # No markup, because a text that somebody else wrote could contain a link.
     ReviewSession(vault, Console(highlight=False, markup=False, emoji=False), now).run()
 
 
 class ReviewSession:
-    """One review of all proposals in a terminal.
+    """A review of all proposals in a terminal.
 
-    `texts` are the files that the person edited and did not decide about yet, by skill.
+    `texts` has the edited files of skills without a decision, by skill.
     """
 
     def __init__(self, vault: Vault, console: Console, now: datetime | None = None) -> None:
@@ -101,7 +101,7 @@ class ReviewSession:
         self._note = ""
 
     def run(self) -> None:
-        """Show the rules, the due facts and the proposals, one after the other."""
+        """Show the rules, then the due facts, then the proposals."""
         self._vault.shelf.ready()
         memory = self._vault.memory
         try:
@@ -184,11 +184,10 @@ class ReviewSession:
                 self._note = _explain_key(key)
 
     def _waiting(self) -> dict[str, Skill]:
-        """Return the skills that wait, by name."""
         return dict(sorted(question(self._vault).snapshot.skills.proposed.items()))
 
     def _find(self, name: str) -> WaitingSkill:
-        """Return a skill that waits, as the person edited it; UsageError if it is gone."""
+        """Return a waiting skill with the person's edits; UsageError if it is gone."""
         run = question(self._vault)
         skill = run.snapshot.skills.proposed.get_many([name]).get(name)
         if skill is None:
@@ -198,7 +197,7 @@ class ReviewSession:
         return proposal(run, name, skill)
 
     def _show(self, content: RenderableType) -> None:
-        """Show a screen, and the note on the last key below it."""
+        """Show a screen, with a note about the last key below it."""
         self._console.clear()
         self._console.print(content)
         if self._note:
@@ -220,7 +219,7 @@ class ReviewSession:
             return False
 
     def _ask(self, text: str, empty: str = "goes back") -> str:
-        """Return the line that a person types; "" after Ctrl-C, which goes back."""
+        """Return the line that a person types, or "" after Ctrl-C."""
         try:
             return self._console.input(f"{text} (Enter alone {empty}) ").strip()
         except KeyboardInterrupt:
@@ -241,7 +240,7 @@ class ReviewSession:
             self._position += 1
 
     def _settle(self, names: Sequence[str]) -> None:
-        """Count a decision about these skills, and go on."""
+        """Count a decision about these skills, and go to the next one."""
         self._decided += len(names)
         self._decided_names.update(names)
         self._selected = [name for name in self._selected if name not in names]
@@ -281,7 +280,7 @@ class ReviewSession:
             self._settle(names)
 
     def _select(self, name: str) -> None:
-        """Select a skill and go on, or no longer select it."""
+        """Select a skill and go to the next one, or remove it from the selection."""
         if name in self._selected:
             self._selected.remove(name)
             return
@@ -324,7 +323,7 @@ class ReviewSession:
         self._note = "edited; a commits the edit and approves"
 
     def _write_texts(self) -> None:
-        """Write edits without a decision to their files, so that none is lost."""
+        """Write the edits of undecided skills to their files, so that none is lost."""
         for name, text in self._texts.items():
             path = self._vault.root / layout.skill_path(name, "proposed")
             path.parent.mkdir(parents=True, exist_ok=True)  # decided about elsewhere meanwhile
@@ -350,7 +349,7 @@ def item_screen(item: Correction | Fact, position: int, count: int) -> Renderabl
 def screen(
     skill: WaitingSkill, position: int, count: int, selected: Sequence[str] = ()
 ) -> RenderableType:
-    """Lay out a proposal on one screen; its text cannot steer the terminal."""
+    """Lay out a proposal on one screen; its text cannot control the terminal."""
     mark = "  selected" if skill.name in selected else ""
     skill = _escape(skill)
     head = Text.assemble(

@@ -1,4 +1,4 @@
-"""run, distill: do the due work and print a report; the printing that other commands share."""
+"""run, distill: do the due work, and print a report. Other commands share the printing."""
 
 import shlex
 import sys
@@ -69,7 +69,7 @@ def run(
 ) -> None:
     """Do what is due, and print one line for each commit.
 
-    With STEPs, does only these; without, all steps from the inbox to expiry.
+    Does only these STEPs, or by default all, from the inbox to expiry.
     """
     vault = options.open_vault()
     if upgrade:
@@ -145,7 +145,7 @@ def print_run(vault: Vault, report: Report, *, verbose: bool = False) -> None:
 
 
 def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
-    """Say that a run made no skill and no fact; the reasons are slow, so only `verbose`."""
+    """Say that a run made no skill and no fact. Reasons are slow, so they need `verbose`."""
     if not verbose:
         snapshot = vault.store.snapshot()
         if not (report.done or report.waiting or snapshot.outcomes or snapshot.sessions):
@@ -163,7 +163,7 @@ def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
 
 
 def print_recomputed(report: Report) -> None:
-    """Print the commit of a recount: a line for the commit, and one for each further change."""
+    """Print a line for the commit of a recount, and one for each further change."""
     if not report.done:
         echo("nothing changes")
     for number, done in enumerate(report.done):
@@ -187,8 +187,8 @@ def print_recomputed(report: Report) -> None:
 def distill(session: str, domain: str | None, options: Options) -> None:
     """Make a skill from a finished session.
 
-    FILE is a session, or a transcript of Claude Code or Codex. ID is the id of a session, also of
-    one that only outcomes name. A skill from a transcript waits in proposed/.
+    FILE is a session, or a transcript of Claude Code or Codex. ID is the id of a recorded session,
+    or of one that outcomes name. A skill from a transcript waits in proposed/.
     """
     vault = options.open_vault()
     on_done = None if options.as_data else print_done
@@ -226,7 +226,7 @@ def print_done(result: ChangeResult) -> None:
 def decide_each(
     names: Iterable[str], options: Options, decide: Callable[..., Report], *words: str
 ) -> None:
-    """Make one commit for each name by `decide`, and print it at once."""
+    """Call `decide` for each name, and print its commit at once."""
     report = Report()
     for name in dict.fromkeys(names):
         decision = decide(name, *words, **options.keywords)
@@ -265,7 +265,7 @@ def print_changes(report: Report, *, as_data: bool, **more: Any) -> None:
 
 
 def print_waiting(entries: Sequence[WaitingWork]) -> None:
-    """Print a line for each change that cannot be made now; many with one reason share a line."""
+    """Print the changes that cannot be made now. Many with the same reason share a line."""
     paths_by_reason: dict[str, list[str]] = {}
     for entry in entries:
         paths_by_reason.setdefault(entry.reason, []).append(entry.path)
@@ -281,7 +281,7 @@ def print_refused(report: Report) -> None:
 
 
 def _print_rejected(vault: Vault, report: Report, *, verbose: bool) -> None:
-    """Print a line for each commit whose result a person removed, so it is not redone.
+    """Print the commits that are not made again, because a person removed their result.
 
     A clone prints each removal once; `verbose` prints all of them and remembers nothing.
     """
@@ -299,7 +299,7 @@ def _print_rejected(vault: Vault, report: Report, *, verbose: bool) -> None:
 
 
 def _take_unnoted(vault: Vault, rejections: Sequence[Rejection]) -> list[Rejection]:
-    """Return the rejections that this clone has not printed yet, and note them as printed."""
+    """Return the rejections that this clone has not printed yet, and mark them as printed."""
     keys = {f"{entry.target} {entry.commit}": entry for entry in rejections}
     place = vault.store.git.dirs()[0] / "skillvault" / _REMOVALS_FILE
     notes = place.read_text(encoding="utf-8").splitlines() if keys and place.exists() else []

@@ -46,7 +46,7 @@ class Service(Struct, frozen=True):
 def service_of(
     root: Path, *, home: Path, syncs: bool = False, platform: str = sys.platform
 ) -> Service:
-    """Return the service that watches a vault, for the system's manager of services."""
+    """Return the service that watches a vault, for systemd or launchd."""
     options = ("--vault", str(root), *(["--sync"] if syncs else []))
     command = (sys.executable, "-m", "skillvault", "watch", *options)
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:_DIGEST_DIGITS]
@@ -99,7 +99,7 @@ def _launchd_agent(label: str, command: Sequence[str], home: Path) -> Service:
 def start_service(service: Service) -> str:
     """Write, start and show a service; return what its manager shows.
 
-    A running one is stopped first, or it would keep its old options. UsageError if the manager
+    A running service is stopped first, or it would keep its old options. UsageError if the manager
     refuses; the file stays then.
     """
     if service.path.exists():

@@ -65,7 +65,7 @@ from skillvault.vault.setup import check_domains
 def mcp(allow_review: bool, lists_all: bool, makes_vault: bool, vault_path: Path | None) -> None:
     """Serve the vault's tools and skills to a client, by the Model Context Protocol.
 
-    It is for `skillvault setup` to register: it reads stdin until its client closes it.
+    `skillvault setup` registers it. It reads stdin until its client closes it.
     """
     if not has_sdk():
         raise UsageError(
@@ -222,7 +222,7 @@ def completion(shell: str | None, removes: bool, dry: bool) -> None:
 
 
 def _print_change(change: FileChange, *, removes: bool, verbose: bool) -> None:
-    """Print a file with what is added to it or removed, or its diff."""
+    """Print a file with its added or removed part, or with its diff."""
     if change.trouble:
         say(f"left as it is: {change.path}: {change.trouble}")
         if change.by_hand:
@@ -257,7 +257,7 @@ def _agrees(changes: Sequence[FileChange], vault: Path) -> bool:
 
 
 def _say_watcher(vault: Vault) -> None:
-    """Name the daemon that still runs for a vault, and the command that stops it."""
+    """Print that a vault's daemon still runs, and the command that stops it."""
     owner = holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON)
     if owner is not None:
         command = f"kill {owner.split()[1]}"
@@ -281,7 +281,7 @@ def _offer_sessions(
 
 
 def _command_of(client: str, options: SetupOptions) -> list[str]:
-    """Return the command that sets up a client in a project, or in all of a user's."""
+    """Return the command that sets up a client in one project or in all projects of a user."""
     scope = ["--shared"] * options.is_shared
     if options.project is None:
         scope = ["--user"]

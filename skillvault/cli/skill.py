@@ -1,6 +1,6 @@
 """skill list, show, diff, create, rename, approve, reject, retire, pin, restore.
 
-Decisions about skills are in `review/curate.py`; here they are called and printed.
+`review/curate.py` carries out the decisions.
 """
 
 from collections.abc import Callable, Collection
@@ -96,7 +96,7 @@ def list_(
 
 
 def _say_clocks(run: Run, domains: Collection[str | None]) -> None:
-    """Say which expiry dates are on a clock other than today's: that of a domain at rest."""
+    """Print the domains at rest, whose expiry dates do not count from today."""
     for domain in sorted(domains, key=str):
         time = clock(run.snapshot, domain, run.now, run.profile)
         if time is not None and time.date() < run.now.date():
@@ -105,7 +105,6 @@ def _say_clocks(run: Run, domains: Collection[str | None]) -> None:
 
 
 def _matches(tags: tuple[str, ...], role: str | None, stage: str | None, candidate: Skill) -> bool:
-    """Return True for a skill with one of these tags, this role and this stage."""
     return (
         (not tags or not set(tags).isdisjoint(candidate.tags))
         and (role is None or role in candidate.roles)
@@ -156,7 +155,7 @@ def _layer_row(file: ShelfSkill, wins: bool, hidden: Collection[str]) -> dict[st
 def show(name: str, at: str | None, vault_path: Path | None, as_data: bool) -> None:
     """Print one skill of the vault or of another layer.
 
-    Prints what its use showed, and the runs for and against it, on stderr.
+    Prints the results of its use, and the runs for and against it, on stderr.
     """
     with open_vault_as_of(vault_path, at) as (vault, _):
         _show(vault, name, as_data=as_data)

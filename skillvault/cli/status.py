@@ -1,6 +1,6 @@
 """status, stats: what is in the vault, what waits, and which skills help.
 
-`inspect/status.py` and `serving/inquiry.py` compute the values; here they become sentences.
+`inspect/status.py` and `serving/inquiry.py` compute the values.
 """
 
 import sys
@@ -216,7 +216,7 @@ def _say_links(vault: Vault) -> None:
 
 
 def _say_judge(vault: Vault) -> None:
-    """Say how often the verdicts of the judge were right, and what its client used today."""
+    """Print the accuracy of the judge's verdicts, and the use of its client today."""
     status = vault.status().judge
     if accuracy := status.accuracy:
         bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
@@ -234,7 +234,7 @@ def _say_judge(vault: Vault) -> None:
 
 
 def _draw_plot(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
-    """Draw what skills change into a file; exit with 1 if no skill was compared."""
+    """Draw the effects of skills into a file; exit with 1 if no skill was compared."""
     if plot.suffix.lower() != ".svg":
         raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
     ranking = [skill for skill in skills if skill.lift is not None]
@@ -319,7 +319,7 @@ def _version_lines(version: "VersionStats") -> list[str]:
 
 
 def _describe_lift(version: "VersionStats") -> str:
-    """Say what a skill changes, if that is known."""
+    """Return the effect of a skill in words."""
     if version.lift is None:
         return "not compared with tasks without it yet"
     return verdict.describe_lift(version.lift, version.interval or (0.0, 0.0))
@@ -358,7 +358,7 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
 
 
 def _observer_lines(decision: dict[str, Any]) -> list[str]:
-    """Say who saw the end, if it was not the agent, and whether it was a surprise."""
+    """Return who saw the result, if it was not the agent, and whether it was a surprise."""
     if decision["observed_by"] in (None, "agent"):
         return []
     via = f" via {decision['via']}" if decision["via"] else ""

@@ -1,4 +1,4 @@
-"""sync, watch: synchronize the clones of a team, run in the background; git's merge driver."""
+"""sync, watch: synchronize clones, and run in the background. Also the merge driver of git."""
 
 import signal
 import sys
@@ -103,7 +103,7 @@ def print_sync_report(report: SyncReport) -> None:
 
 
 def print_merged_branches(branches: BranchCleanup) -> None:
-    """Print the branches of proposals that are merged and gone, or that stay with a reason."""
+    """Print the merged branches of proposals: those removed, and those that stay with a reason."""
     if branches.removed:
         echo(f"removed, since they are merged: {', '.join(branches.removed)}")
     for branch, reason in branches.left.items():
@@ -197,7 +197,7 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
     """Block SIGTERM and Ctrl-C, also for git processes; yield a function that checks for one.
 
     A terminal and systemd send signals to git too, and a killed git would leave a change half made.
-    A signal that was ignored before, as after a script's `&`, stays ignored.
+    A signal that was ignored before stays ignored, such as in a script after `&`.
     """
     signals = {s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN}
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -230,7 +230,7 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
 def _report_printer(vault: Vault) -> Callable[[Report], None]:
     """Return a function that prints what is new in a report.
 
-    If no session is open, a client that is the judge is asked then.
+    It then asks the judge's client, if no session is open.
     """
     last_waiting: list[WaitingWork] = []
 

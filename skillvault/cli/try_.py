@@ -1,4 +1,4 @@
-"""try: show a person what skillvault learns from the transcripts that they have already.
+"""try: show a person what skillvault learns from their transcripts.
 
 `sessions/trial.py` provides the temporary vault, `inspect/first_look.py` chooses the lessons.
 """
@@ -102,7 +102,7 @@ def _introduce(groups: Sequence[TranscriptFolder]) -> None:
 def _ask_scope(
     groups: list[TranscriptFolder], project_groups: list[TranscriptFolder], project: Path
 ) -> list[TranscriptFolder]:
-    """Ask which transcripts may be read; those of the project are offered first, if it has some."""
+    """Ask which transcripts may be read. The project's transcripts are offered first."""
     if not sys.stdin.isatty():
         raise UsageError("nobody is here to ask; pass --yes to read them, or name a FOLDER")
     counts = [sum(len(group.files) for group in part) for part in (project_groups, groups)]
@@ -186,7 +186,7 @@ def _join_few(items: Iterable[str]) -> str:
 
 
 def _print_paragraph(text: str, indent: str = "") -> None:
-    """Print a paragraph; its first line begins with `indent`, the others are as far right."""
+    """Print a paragraph. The first line begins with `indent`, the others are indented as far."""
     width = min(shutil.get_terminal_size().columns, _MAX_COLUMNS)
     echo(
         textwrap.fill(
@@ -201,7 +201,7 @@ def _print_paragraph(text: str, indent: str = "") -> None:
 
 
 def _print_next_prompt(vault: Vault, look: FirstLook) -> None:
-    """Print the text that comes with a prompt like one that failed."""
+    """Print the text that an agent would get with a prompt like one that failed."""
     answers = [(need, _prompt_lines(vault, need.repository, need.task)) for need in look.needs]
     answers = [(need, lines) for need, lines in answers if lines]
     if answers:
@@ -215,7 +215,7 @@ def _print_next_prompt(vault: Vault, look: FirstLook) -> None:
 
 
 def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
-    """Return the bullets that come with a prompt: what the user stated, then those of skills."""
+    """Return the lines that an agent gets with a prompt: stated rules, then skills."""
     learned = learned_text(vault.store, repository or None, is_whole=True).text.matching(task)
     answer = vault.recommend(CODING, task).prompt.partition("<instruction>")[0]
     lines = [*learned.prompt_text.splitlines(), *answer.splitlines()]
@@ -226,7 +226,7 @@ def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
 
 
 def _offer_vault(vault: Vault, clients: Sequence[str], project: Path | None) -> None:
-    """Ask whether the vault stays, and then whether each client gets hooks.
+    """Ask whether to keep the vault, and whether to install hooks for each client.
 
     `project` is the project of the working directory, if it has sessions.
     """
@@ -265,7 +265,7 @@ def _ask_hook_scope(client: str, project: Path | None) -> list[str]:
 
 
 def _ask_place(root: Path) -> Path:
-    """Move the vault to a folder that the person names; ask again for one that is taken."""
+    """Move the vault to a folder that the person names. Ask again if the folder is in use."""
     default = Path(own_vault_path())
     while True:
         answer = click.prompt(
@@ -284,7 +284,7 @@ def _ask_place(root: Path) -> Path:
 
 
 def _play_example(vault: Vault) -> None:
-    """Record an example, and print in ten lines what the next prompt gets from it."""
+    """Record an example, and print in ten lines what an agent gets with the next prompt."""
     path = layout.resource("vault_template") / "examples" / "outcome.yaml"
     vault.record([(path.name, path.read_bytes())])
     vault.run()

@@ -1,6 +1,6 @@
-"""why, why-not, impact, log: where records come from, and what was learned from them.
+"""why, why-not, impact, log: print where records come from, and what was learned from them.
 
-`inspect/` finds the answers; here they become trees and tables.
+`inspect/` finds the answers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ def basis_lines(basis: Basis) -> Iterator[str]:
 
 
 def notes_of(skill: "WaitingSkill") -> list[str]:
-    """Return further notes about a proposal, one a line."""
+    """Return further notes about a proposal."""
     lines = [f"for it {len(skill.supporting)} runs, against it {len(skill.against)}"]
     if skill.facts:
         lines.append(f"made of facts: {', '.join(skill.facts)}")
@@ -266,7 +266,7 @@ def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
 
 
 def rule_lines(rule: Correction) -> list[str]:
-    """Return a rule that waits, the person who stated it, and how often it was stated."""
+    """Return the lines about a waiting rule: its text, its author, and how often it was stated."""
     sessions = 1 + len(rule.confirmed)
     is_document = rule.session.startswith(DOCUMENT)
     place = rule.session if is_document else f"session {rule.session}"
@@ -278,6 +278,6 @@ def rule_lines(rule: Correction) -> list[str]:
 
 
 def due_lines(fact: Fact) -> list[str]:
-    """Return a fact that is to be reviewed, and its dates."""
+    """Return the lines about a fact that is due for review: its text and its dates."""
     since = f"a fact since {fact.created_at:%Y-%m-%d}, " if fact.created_at else ""
     return [f'"{fact.text}"', f"{since}to be reviewed by {(fact.review_by or '')[:10]}"]

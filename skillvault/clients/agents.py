@@ -42,6 +42,6 @@ def find_agent() -> str | None:
 
 
 def attendance(environment: Mapping[str, str]) -> bool | None:
-    """Return True if a person is at the client, False for a script, or None if unknown."""
+    """Return True for a person at the client, False for a script, or None if unknown."""
     value = environment.get(_ATTENDED) or environment.get(_ENTRYPOINT)
     return value in ("1", "cli") if value else None

@@ -30,8 +30,8 @@ class FileEdit(NamedTuple):
     """The edit of one file.
 
     `put` and `take_out` convert the old text to the new text; "" is a missing file. `take_out` also
-    gets the text before the setup, or "" if it is unknown. `by_hand` is the text that the user adds
-    if the file cannot be read. `summary` says in a few words what the edit adds.
+    gets the text before the setup, or "" if it is unknown. If the file cannot be read, the user
+    adds the text `by_hand`. `summary` names the added text in a few words.
     """
 
     path: Path
@@ -158,9 +158,9 @@ def _wrong_type(kind: str, path: Sequence[str]) -> BadInputError:
 
 
 def _take_out(value: Any, path: Sequence[str], old_value: Any) -> Any:
-    """Remove our entries at a path from a value, and objects that become empty.
+    """Remove skillvault's entries at a path from a value, and objects that become empty.
 
-    `old_value` is the value before the setup. What it has at the path stays, even if it is empty.
+    `old_value` is the value before the setup. Its object at the path stays, even if empty.
     """
     if not path:
         if isinstance(value, list):

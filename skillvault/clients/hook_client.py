@@ -58,7 +58,7 @@ def own_vault_path() -> str:
 
 
 def link_calls(vault: str, client: str) -> None:
-    """Create the link to a vault's folder for the tool calls that a client's hooks record.
+    """Link to the folder of a vault in which a client's hooks record tool calls.
 
     Without a vault, an earlier link is removed.
     """
@@ -93,7 +93,7 @@ def is_private(folder: str) -> bool:
 
 
 def request_of(arguments: list[str], payload: bytes) -> bytes:
-    """Build a request: the lengths of head and payload, then both."""
+    """Build a request: the lengths of the head and the payload, then both texts."""
     values = [os.environ.get(name, "") for name in ENVIRONMENT]
     head = "\0".join([str(os.getpid()), *values, *arguments]).encode(errors="surrogateescape")
     return b"%d %d\n" % (len(head), len(payload)) + head + payload

@@ -1,7 +1,7 @@
 """Store the events of each session in a file of notes, until its outcomes are in the inbox.
 
 Each line is appended in one write, because events may come at the same time. Only the owner may
-read the file. The notes of an ended session stay for a week, because a client may continue it.
+read the file. The notes of an ended session stay for a week, because a client may continue.
 """
 
 import fcntl
@@ -126,7 +126,7 @@ class CallNote(Struct, frozen=True, kw_only=True, tag="called"):
 
 
 class WordNote(Struct, frozen=True, kw_only=True, tag="said"):
-    """The last words of an agent when it stopped."""
+    """The last message of an agent before it stopped."""
 
     text: str
     at: Time
@@ -217,7 +217,7 @@ def _open_to_append(path: Path) -> Iterator[int]:
 
 
 def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
-    """Return (notes of a file, first damage or None). A damaged line becomes None."""
+    """Return the notes of a file, and the first damage or None. A damaged line becomes None."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return [], _damage("no regular file")

@@ -168,7 +168,7 @@ class Watch:
         )
 
     def _rules_wait(self) -> bool:
-        """Return True if rules are due for capture and the last capture is long enough ago."""
+        """Return True if rules are due for capture and the last capture was long enough ago."""
         return self._may_capture() and capture.is_due(question(self._vault))
 
     def _may_capture(self) -> bool:
@@ -250,7 +250,7 @@ class Watch:
     # ── waiting ──────────────────────────────────────────────────────────────────────
 
     def _sleep(self, events: InboxEvents, seconds: float) -> None:
-        """Sleep for at most `seconds`, or until an event came and it is quiet again."""
+        """Sleep for at most `seconds`, or until events have come and stopped."""
         end = time.monotonic() + seconds
         while (seconds_left := end - time.monotonic()) > 0:
             self._stop_if_asked()
@@ -259,7 +259,7 @@ class Watch:
                 return
 
     def _wait_for_quiet(self, events: InboxEvents) -> None:
-        """Wait until no event has come for the quiet time, up to a limit."""
+        """Wait until no event has come for some time, up to a limit."""
         end = time.monotonic() + _MAX_QUIET_TIMES * self._quiet_seconds
         quiet_end = time.monotonic() + self._quiet_seconds
         while (seconds_left := min(quiet_end, end) - time.monotonic()) > 0:

@@ -186,7 +186,7 @@ def _tls_context() -> ssl.SSLContext:
 
 
 def is_public(address: str) -> bool:
-    """Return True for an internet address, also if an IPv6 address contains it."""
+    """Return True for an internet address, even inside an IPv6 address."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address):
         ipv4 = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]
@@ -198,7 +198,7 @@ def is_public(address: str) -> bool:
 
 
 def _is_local_name(host: str) -> bool:
-    """Return True if the name itself is this machine, without a lookup."""
+    """Return True for a name that means this machine without a lookup."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -189,7 +189,7 @@ def _result(trade: Section, unit: str | None) -> dict[str, Any]:
 
 
 def _money(trade: Section, score: float) -> dict[str, Any]:
-    """Return the profit, and the stake as entry value if profit / stake is the score.
+    """Return the profit and the stake. The stake is the entry value if profit / stake is the score.
 
     Freqtrade divides by the stake plus fees, or by the largest stake of a trade in parts. Then the
     stake gets its own key, because an entry value that contradicts the score would be refused.

@@ -71,7 +71,7 @@ def _is_pytest(suites: Sequence["Element"]) -> bool:
 
 
 def _count_statuses(suites: Sequence["Element"], cases: Sequence["Element"]) -> dict[str, int]:
-    """Count the tests by status, or use the suite's attributes if no test is listed."""
+    """Count the tests by status. If no test is listed, use the suite's attributes."""
     if cases:
         return dict(Counter(_status(case) for case in cases))
     for suite in suites:

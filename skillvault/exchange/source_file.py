@@ -47,7 +47,7 @@ def drop_empty(**values: Any) -> dict[str, Any]:
 
 
 def file_label(path: Path) -> str:
-    """Return the name of a file for messages, with its folders if the name says little."""
+    """Return the name of a file for messages, with its folders if the name is a common one."""
     depth = {"ctrf.json": 3, "result.json": 2}.get(path.name, 1)
     return "/".join(path.absolute().parts[-depth:])
 

@@ -163,7 +163,7 @@ def _is_skill_file(path: str) -> bool:
 
 
 def _folders_within(tree: SourceTree, folder: str) -> Iterator[str]:
-    """Yield a folder of a tree, and the folders that links in it lead to."""
+    """Yield a folder of a tree, and the folders behind the links in it."""
     yield folder
     for link, target in tree.links.items():
         if link.startswith(f"{folder}/") and target and target not in tree.sizes:
@@ -226,7 +226,7 @@ def _link_paths(folder: str, links_by_target: Mapping[str, Sequence[str]]) -> tu
 
 
 def host_rank(folder: str) -> tuple[bool, bool]:
-    """Sort key that puts skills outside a host's hidden folder first, then skills for all hosts."""
+    """Sort key: skills outside a host's hidden folder first, then skills for all hosts."""
     parts = folder.split("/")
     return (any(part.startswith(".") for part in parts), ".agents" not in parts)
 

@@ -146,7 +146,7 @@ def failing_assertion(output: str) -> str:
 
 
 def _error_lines(trace: str) -> list[str]:
-    """Return the last marked lines, or else the last lines about errors, or else the last lines."""
+    """Return the last marked lines, else the last lines about errors, else the last lines."""
     lines = [line for line in trace.splitlines() if line.strip()]
     lines = [cut_between_words(line, _MAX_LINE).rstrip() for line in lines]
     for pattern in (_MARKED_LINE, _ERROR_LINE):

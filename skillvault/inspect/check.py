@@ -92,7 +92,7 @@ def _in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def _recount(snapshot: Snapshot) -> Iterator[Problem]:
-    """Yield the statements of skills whose counts differ from the recorded outcomes.
+    """Yield the statements of skills with counts that differ from the recorded outcomes.
 
     Pinned skills and skills that are kept without evidence are left out.
     """

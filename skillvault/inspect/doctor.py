@@ -419,7 +419,7 @@ def _signing(exam: Examination) -> Row:
 
 
 def _signer(exam: Examination, method: str) -> tuple[str | None, bool]:
-    """Return the program that signs commits, and True if the vault's own config sets another."""
+    """Return the program that signs commits, and True if the vault's config sets another one."""
     keys = {f"gpg.{method}.program", *(["gpg.program"] if method == "openpgp" else [])}
     lines = [line for line in exam.git.settings().lines if line.key in keys]
     programs = [line.value for line in lines if not line.is_local and line.value]
@@ -476,7 +476,7 @@ def _own_hooks(exam: Examination) -> Iterator[Row]:
 
 @cache
 def _python_trouble(root: Path) -> str | None:
-    """Return the reason why git could not run skillvault with this Python; None if it can."""
+    """Return the reason why git cannot run skillvault with this Python, or None."""
     command = [sys.executable, "-P", "-c", "import skillvault"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     completed = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)

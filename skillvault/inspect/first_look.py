@@ -160,7 +160,7 @@ def choose_lessons(groups: Iterable[Sequence[Takeaway]]) -> tuple[Takeaway, ...]
 def rank_rules(
     outcomes: Sequence[Outcome], corrections: Iterable[Correction]
 ) -> list[PersonalRule]:
-    """Return the rules that persons stated, the most repeated first, then the newest.
+    """Return the rules that persons stated, the most repeated first.
 
     A statement with all terms of a rule repeats the rule. A rule whose words are among the words of
     a rule with fewer terms is left out.
@@ -190,7 +190,7 @@ def _repeats(correction: Correction, words: str) -> bool:
 
 
 def _is_part(correction: Correction, spoken: Mapping[Correction, Sequence[Outcome]]) -> bool:
-    """Return True if a rule with more statements shares a term and has all statements."""
+    """Return True if a more repeated rule shares a term and has all statements of this one."""
     ids = {outcome.id for outcome in spoken[correction]}
     return any(
         ids < {outcome.id for outcome in statements}
@@ -221,7 +221,7 @@ def format_times(count: int) -> str:
 def _stories(
     outcomes: Sequence[Outcome], rules: Collection[PersonalRule]
 ) -> Iterator[tuple[bool, Takeaway]]:
-    """Yield (a person saw it, lesson) for each failure with an observed repair, best first."""
+    """Yield the lesson of each failure with an observed repair, and True if a person saw it."""
     sessions: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         sessions.setdefault(outcome.session, []).append(outcome)

@@ -1,4 +1,4 @@
-"""`skillvault log`: choose commits of the loop, and render each for a person.
+"""`skillvault log`: select commits of the loop, and render each for a person.
 
 A commit shows the skill first, then the outcomes behind the skill, then a line about its links.
 """
@@ -103,7 +103,7 @@ _READABLE = (*layout.SHELVES, "memory", layout.VAULT_FILE, layout.LEARNINGS)
 
 
 class LogFilter(Struct, frozen=True, kw_only=True):
-    """The conditions on commits; None is no condition."""
+    """The conditions on commits. Each may be None."""
 
     since: datetime | None = None
     domain: str | None = None

@@ -155,13 +155,13 @@ def why(run: Run, text: str) -> dict[str, Any]:
 
 
 def _statement_of(fact: Fact) -> dict[str, str | None]:
-    """Return when and in which session a person stated a rule."""
+    """Return the time and the session of a person's rule."""
     day = f"{fact.created_at:%Y-%m-%d}" if fact.created_at else None
     return {"date": day, "session": fact.session, "repository": fact.scope}
 
 
 def impact(run: Run, text: str) -> dict[str, Any]:
-    """Return `{ref, commits, targets}`: what the loop made of a record."""
+    """Return `{ref, commits, targets}`: the records that the loop made from a record."""
     snapshot = run.snapshot
     if (entry := run.shelf.layer_skill(text)) is not None:
         return {**_layer_skill(snapshot, entry), "targets": []}
@@ -188,13 +188,12 @@ def list_skills(snapshot: Snapshot, shelf: str) -> list[ListedSkill]:
 
 
 def _with_commits(snapshot: Snapshot, ref: Ref) -> dict[str, Any]:
-    """Return `{ref, commits}`: a record and all commits that changed it."""
     commits = snapshot.history.commits_touching([ref])
     return {"ref": provenance.node(snapshot, ref), "commits": list(map(_commit_shape, commits))}
 
 
 def _layer_skill(snapshot: Snapshot, entry: ShelfSkill) -> dict[str, Any]:
-    """Return `{ref, commits}`: a skill from outside the vault, and the decisions about it here."""
+    """Return `{ref, commits}`: a skill from outside the vault, and the decisions in this vault."""
     ref = Ref("skill", entry.skill.name)
     commits = snapshot.history.commits_changing(ref)
     node = {"kind": ref.kind, "id": ref.id, "path": entry.path, "layer": entry.layer}
@@ -208,7 +207,7 @@ def _commit_shape(commit: Commit) -> dict[str, Any]:
 def remover(
     store: Store, snapshot: Snapshot, work_tree: WorkTreeView
 ) -> Callable[[Ref], str | None]:
-    """Return a function that names the commit and the person that removed a record."""
+    """Return a function that returns the commit and the person that removed a record."""
 
     @cache
     def deletions() -> dict[str, str]:

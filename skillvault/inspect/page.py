@@ -44,7 +44,7 @@ _DAYS = (1, 7, 28, 91, 364)
 
 
 class Rate(Struct, frozen=True):
-    """The number of successes, and of successes and failures together."""
+    """The number of successes, and the number of successes and failures."""
 
     successes: int = 0
     count: int = 0
@@ -56,12 +56,12 @@ class Rate(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The share and the number, as `57 % of 1,200`; "" without outcomes."""
+        """The share and the number, such as `57 % of 1,200`; "" without outcomes."""
         return "" if self.share is None else f"{100 * self.share:.0f} % of {self.count:,}"
 
 
 class Span(Struct, frozen=True):
-    """A few days, and the decisions that ended in these days, with a skill and without."""
+    """A span of days, with the decisions that ended in it, with a skill and without."""
 
     start: datetime
     days: int
@@ -73,7 +73,7 @@ class Benefit(Struct, frozen=True, kw_only=True):
     """The effect of all uses of skills.
 
     `skills` have the best lift first. `applied` and `bare` are closed decisions with and without a
-    skill, `spans` are the same by time. `held_out` and `overruled` count decisions, `trials` the
+    skill, and `spans` has both by time. `held_out` and `overruled` count decisions, `trials` the
     retired skills on trial. `used` maps each outcome to the skills that its decision applied.
     """
 
@@ -88,7 +88,7 @@ class Benefit(Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """Say in a sentence if skills help, with figures if there are ten uses or more."""
+        """A sentence that says if skills help, with figures from ten uses on."""
         uses = self.applied.count
         if not uses:
             return "Not known yet: no finished task has used a lesson."
@@ -111,7 +111,7 @@ class Benefit(Struct, frozen=True, kw_only=True):
 
     @property
     def measured(self) -> list[SkillStats]:
-        """The skills with a measured lift, the best first."""
+        """The skills with a measured lift, best first."""
         return [skill for skill in self.skills if skill.lift is not None]
 
 
@@ -210,7 +210,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
 
 
 class FailedDeed(Struct, frozen=True, kw_only=True):
-    """A deed that failed, its result, and what to do instead, or "" if no lesson says so.
+    """A deed that failed, its result, and what to do instead, or "" without advice.
 
     `failures` of `count` runs failed, both 0 for a tested rule. With `is_group` the runs did
     several similar deeds. `skill` is the skill that says so.
@@ -227,7 +227,7 @@ class FailedDeed(Struct, frozen=True, kw_only=True):
 
 
 def skill_pages(vault: PageRecords) -> list[SkillPage]:
-    """Return the skills of a vault: those that agents get first, each group by name."""
+    """Return the skills of a vault by name, live skills first."""
     history: dict[str, list[Revision]] = defaultdict(list)
     for name, sha, date, step, subject in vault.snapshot.history.touches_of_kind("skill"):
         touches = history[name]
@@ -266,8 +266,8 @@ def origins_of(vault: PageRecords, ref: Ref) -> list[tuple[str, str, str]]:
 def failed_deeds(vault: PageRecords, pages: Sequence[SkillPage]) -> list[FailedDeed]:
     """Return the failed deeds in the skills that agents get, the most frequent first.
 
-    Of equals, deeds with something to do instead come first, and guides come before warnings,
-    because they also say what worked.
+    Among equals, deeds with advice come first, and guides come before warnings, because they also
+    say what worked.
     """
     served_pages = [page for page in pages if page.shelf == "skills"]
     served_pages.sort(key=lambda page: page.skill.kind != "guide")

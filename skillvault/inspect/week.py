@@ -135,7 +135,7 @@ _CUT = re.compile(r"(?m)^… .*\n?")
 
 
 class VaultEvent(Struct, frozen=True, kw_only=True):
-    """The effect of a commit on a skill or a fact, with the present text and the reason."""
+    """The effect of a commit on a skill or a fact, with the current text and the reason."""
 
     event: Event
     ref: Ref
@@ -244,7 +244,7 @@ def _day_changes(vault: PageRecords, events: Sequence[VaultEvent]) -> list[DayCh
 
 
 def _changed_lines(vault: PageRecords, ref: Ref, commits: Sequence[str]) -> list[str]:
-    """Return the lines of a record that these commits, newest first, removed and added in all."""
+    """Return the lines of a record that these commits (newest first) removed and added in total."""
     path = vault.snapshot.records.path_of(ref)
     if path is None:
         return []
@@ -312,7 +312,6 @@ def _targets(commit: Commit) -> list[Ref]:
 def _events(
     vault: PageRecords, commit: Commit, first: Mapping[Ref, str], last: Mapping[Ref, str]
 ) -> Iterator[tuple[Ref, Event]]:
-    """Yield the records that a commit affected; `first` and `last` are their end commits."""
     targets = _targets(commit)
     for ref in targets:
         shelf = _shelf_of(vault, ref) if last[ref] == commit.sha else ""

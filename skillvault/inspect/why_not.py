@@ -45,9 +45,9 @@ def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[StepAnswer]
 
 
 def _find_stated_rule(run: Run, text: str) -> tuple[str, StepAnswer] | None:
-    """Return the id of a rule that a person stated, and its state; None if no rule fits `text`.
+    """Return the id and the state of the stated rule that `text` names, or None.
 
-    A rule is named by the beginning of its id or a part of its text. UsageError if several fit.
+    The beginning of its id or a part of its text names a rule. UsageError if several match.
     """
     rules = {
         rule.id: (rule.text, sentences.stated_rule_answer(rule))
@@ -92,7 +92,7 @@ def _rejected_rules(run: Run) -> dict[str, tuple[str, StepAnswer]]:
 
 
 def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:
-    """Return what a domain lacks for a strategy, with numbers."""
+    """Return the reasons why a domain has no strategy, with numbers."""
     if not run.snapshot.outcomes.count_evaluated(domain):
         return [StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
     state = run.profile.strategy_state(run, domain)

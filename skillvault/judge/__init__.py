@@ -25,11 +25,11 @@ class Judge(Protocol):
 
     @property
     def at_once(self) -> int:
-        """The number of questions that the judge takes at the same time."""
+        """The number of questions that the judge can answer at the same time."""
         ...
 
     def verdict(self, case: BlindCase) -> Verdict:
-        """Rate a decision by what was known at its time; the case does not show the result."""
+        """Rate a decision without knowing its result."""
         ...
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:

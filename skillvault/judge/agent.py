@@ -28,7 +28,7 @@ class AgentJudge:
 
     @property
     def info(self) -> JudgeInfo:
-        """The info of the offline judge, whose text counts until an agent answers."""
+        """The info of the offline judge, whose text is used until an agent answers."""
         return _OFFLINE.info
 
     @property

@@ -1,7 +1,7 @@
 """The rules of `skillvault judge`: advice on a decision before it is carried out.
 
 The judge gives an opinion; `advice` compares it with the bounds of the policy. A decision is an
-outcome without a result. If the judge holds a decision back, a neutral outcome records this.
+outcome without a result. If the judge rejects a decision, a neutral outcome records this.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,10 +36,10 @@ class Proposal(Struct, frozen=True):
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """The advice to go on or not, and the reason.
+    """The advice to carry out a decision or not, and the reason.
 
-    `confidence` and `amount` are those that the judge proposes. The numbers and `judge` are None if
-    no judge answered or the judge gives no advice.
+    The judge proposes `confidence` and `amount`. The numbers and `judge` are None if no judge
+    answered or the judge gives no advice.
     """
 
     proceed: bool
@@ -102,7 +102,7 @@ def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgeP
 
 
 def chance_advice(skills: Sequence[Skill]) -> Advice:
-    """Return the advice if the judge is no better than chance: go on, with warnings of skills."""
+    """Return the advice of a judge no better than chance: carry it out, with warnings of skills."""
     reason = (
         "this judge's verdicts were no better than chance here, so it gives no advice; "
         "`skillvault stats` shows its record"
@@ -111,7 +111,7 @@ def chance_advice(skills: Sequence[Skill]) -> Advice:
 
 
 def held_back_outcome(values: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:
-    """Return the neutral outcome of a decision that the judge held back, as values of a file."""
+    """Return the neutral outcome of a decision that the judge rejected, as values of a file."""
     outcome_keys = {
         key: value for key, value in values.items() if key not in ("amount", "stakes", "source")
     }

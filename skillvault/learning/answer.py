@@ -34,7 +34,7 @@ class Rewording(Struct, frozen=True, kw_only=True):
 
     @property
     def changes_memory(self) -> bool:
-        """True if the new evaluation differs in a value from which facts are made."""
+        """True if a value from which facts are made differs in the new evaluation."""
         names = ("key_insight", "better_approach", "insight_type", "quality_score")
         return any(getattr(self.old, name) != getattr(self.new, name) for name in names)
 

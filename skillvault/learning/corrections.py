@@ -1,4 +1,4 @@
-"""Propose the rules of a person's words, confirm them, and withdraw those that they contradict."""
+"""Propose the rules that a person states, confirm them, and withdraw contradicted rules."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ Key = tuple[_Terms, _Terms]
 
 
 class SpokenRule(Struct, frozen=True, order=True):
-    """A rule that a person stated after a run: when, after which outcome, and in which words.
+    """A rule that a person stated, with its time, its outcome and its words.
 
     `said_by` is None unless the session was attended.
     """
@@ -64,12 +64,12 @@ class SpokenRule(Struct, frozen=True, order=True):
 
     @property
     def key(self) -> Key:
-        """Return what all wordings of the rule share."""
+        """Return the key that all wordings of the rule share."""
         return key_of(self.text)
 
 
 class _Rule(Struct, frozen=True):
-    """A rule with all of its statements, and the text of the later one that contradicts it."""
+    """A rule with all of its statements, and the text of a later rule that contradicts it."""
 
     correction: Correction
     statements: tuple[SpokenRule, ...]
@@ -97,11 +97,11 @@ def proposals_of(
     corrections: Collection[Correction],
     rules: Sequence[Fact],
 ) -> Iterator[Change]:
-    """Yield the changes after which the corrections of a scope are those that persons stated.
+    """Yield the changes that bring the corrections of a scope up to date with persons' statements.
 
-    `statements` are all that count, `retracted` are of outcomes that count no longer. `corrections`
-    wait or were withdrawn; `rules` are approved. The order of arrival makes no difference, but
-    for the words in the id of a rule that was stated with words in another order.
+    `statements` count, and `retracted` statements no longer count. `corrections` wait or were
+    withdrawn; `rules` are approved. The order of arrival only affects the words in the id of a
+    rule.
     """
     stored = {rule_digest(correction.id): correction for correction in corrections}
     spoken = _read_spoken(statements, [rule for rule in rules if rule.state == "rule"])
@@ -124,10 +124,10 @@ def proposals_of(
 
 
 class _Statements(Struct, frozen=True):
-    """The statements of a scope by rule, with the rules that were approved.
+    """The statements of a scope by rule, and the approved rules.
 
-    `opposites` has the text of the latest words that contradict a rule, "" for none. `parts` are
-    rules that another one includes: their statements confirm that one.
+    `opposites` has the latest text that contradicts a rule, or "". `parts` are rules that another
+    rule includes; their statements confirm the other rule.
     """
 
     groups: Mapping[Key, Sequence[SpokenRule]]
@@ -137,7 +137,7 @@ class _Statements(Struct, frozen=True):
 
     @property
     def valid_rules(self) -> list[Fact]:
-        """The approved rules that no other one supersedes."""
+        """The approved rules that no other rule supersedes."""
         superseded = {fact.supersedes for fact in self.approved}
         return [fact for fact in self.approved if fact.id not in superseded]
 
@@ -155,7 +155,7 @@ def _read_spoken(statements: Collection[SpokenRule], approved: Sequence[Fact]) -
 
 
 def _find_later_opposite(key: Key, spoken: _Statements) -> str:
-    """Return the latest words that contradict a rule after its last statement; "" for none."""
+    """Return the latest text that contradicts a rule after its last statement, or ""."""
     first, latest = spoken.groups[key][0], spoken.groups[key][-1]
     newer = [
         (fact.order[0], fact.text)
@@ -174,7 +174,7 @@ def _find_later_opposite(key: Key, spoken: _Statements) -> str:
 
 
 def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
-    """Yield the rules that no approved one says, by the time at which they were first stated."""
+    """Yield the rules that no approved rule says, by the time of their first statement."""
     valid_rules = spoken.valid_rules
     settled = {rule_digest(fact.id) for fact in valid_rules}
     settled_keys = {key_of(fact.text) for fact in valid_rules}
@@ -214,7 +214,7 @@ def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
 
 
 def rule_id(scope: str, text: str, supersedes: str = "") -> str:
-    """Return the id of a rule: its first words, and a digest that all of its wordings share."""
+    """Return the id of a rule: its first words, and a digest that all its wordings share."""
     asked, forbidden = (" ".join(sorted(terms)) for terms in key_of(text))
     digest = sha256(f"{scope}\n{asked}\n{forbidden}\n{supersedes}".encode()).hexdigest()
     ascii_text = _NEGATION.sub(lambda match: match[0] if match[0].isascii() else " not ", text)
@@ -240,14 +240,14 @@ def document_rule(
 
 
 def document_passage(rule: Correction) -> Correction:
-    """Return a passage of a document, of which the judge says if it states rules or steps."""
+    """Return a passage of a document, so that the judge decides if it states rules or steps."""
     text = remove_hidden(rule.text)
     digest = sha256(f"{rule.scope}\n{text}".encode()).hexdigest()[:_DIGITS]
     return replace(rule, id=f"{PASSAGE}{digest}", text=text, state="undecided")
 
 
 def passage_change(page: str, passages: Sequence[Correction]) -> Change:
-    """Return the change that keeps passages of a document until the judge decides."""
+    """Return the change that stores passages of a document until the judge decides."""
     return Change(
         step=STEP,
         subject=shorten(f"{pluralize(len(passages), 'passage')} of {page}", _SUBJECT),
@@ -258,7 +258,7 @@ def passage_change(page: str, passages: Sequence[Correction]) -> Change:
 
 
 def decided_change(passage: Correction, rules: Sequence[Correction], skill: Skill | None) -> Change:
-    """Return the change that proposes what the judge found in a passage of a document."""
+    """Return the change that proposes the judge's findings in a passage of a document."""
     page = passage.session.removeprefix(DOCUMENT)
     parts = [*(f"- {rule.text}" for rule in rules), *([skill.description] if skill else [])]
     targets = [Ref("correction", rule.id) for rule in rules]
@@ -287,14 +287,14 @@ def document_change(page: str, rules: Sequence[Correction]) -> Change:
 
 
 def _run_words(outcome: Outcome) -> str:
-    """Return words of a run by which prompts that its correction is for are recognized."""
+    """Return words of a run, to recognize prompts that need its correction."""
     decision = outcome.decision
     parts = (decision.task, decision.target or "", str(outcome.result.extra.get("done", "")))
     return shorten(" ".join(" ".join(parts).split()), _ABOUT)
 
 
 def _update(stored: Correction | None, rule: _Rule) -> Change | None:
-    """Return the change by which a correction has all of its statements; None if it has them."""
+    """Return the change that stores all statements of a correction, or None if it has them."""
     correction = rule.correction
     if stored:
         is_edited = stored.text not in {statement.text for statement in rule.statements}
@@ -362,7 +362,7 @@ def path_of(correction: Correction) -> str:
 
 
 def _excludes(text: str, other_text: str) -> bool:
-    """Return True if two rules cannot both hold: opposites, or versions such as another port."""
+    """Return True if two rules cannot both hold: opposites, or values such as two ports."""
     if are_opposite(key_of(text), key_of(other_text)):
         return True
     return find_value_change(text, other_text) is not None
@@ -375,7 +375,7 @@ def are_opposite(sides: Key, other_sides: Key) -> bool:
 
 
 def includes(rule_key: Key, part: Key) -> bool:
-    """Return True if one rule says all of the other, which only asks or only forbids.
+    """Return True if `rule_key` covers `part`, the key of a rule that only asks or only forbids.
 
     `uv, not pip` includes `uv` and `not pip`.
     """
@@ -386,9 +386,9 @@ def includes(rule_key: Key, part: Key) -> bool:
 
 
 def key_of(text: str) -> Key:
-    """Return what all wordings of a rule share.
+    """Return the key that all wordings of a rule share.
 
-    That is (the terms that the rule asks for, those of its first clause with a negation).
+    It has the terms that the rule asks for, and the terms of its first clause with a negation.
     """
     match = _NEGATION.search(text)
     if match is None:
@@ -398,7 +398,7 @@ def key_of(text: str) -> Key:
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """Return the terms of a rule: those that it asks for and those that it forbids."""
+    """Return the terms that a rule asks for or forbids."""
     return frozenset.union(*key_of(text))
 
 
@@ -408,7 +408,7 @@ def _terms(text: str) -> _Terms:
 
 
 class StatedRules(Struct, frozen=True):
-    """The rules of a repository in their persons' latest words, and those that may not be quoted.
+    """The rules of a repository in the latest words of persons, and the rules not to quote.
 
     `valid` has the time and the key of each rule that holds.
     """
@@ -417,7 +417,7 @@ class StatedRules(Struct, frozen=True):
     unquotable: frozenset[Key]
 
     def may_quote(self, text: str, at: datetime) -> bool:
-        """Return True if no later words contradict a text of this time, and it waits for nobody."""
+        """Return True unless a text waits for approval or words after this time contradict it."""
         key = key_of(text)
         if key in self.unquotable:
             return False
@@ -448,16 +448,16 @@ def read_stated_rules(
 
 
 def needs_review(text: str, secrets: Secrets) -> bool:
-    """Return True if a rule is served to nobody before its approval.
+    """Return True if a rule is not served before its approval.
 
-    It holds a secret, a URL or a command to run, or speaks against safety.
+    It has a secret, a URL or a command to run, or weakens safety.
     """
     findings = lint_files({"rule.md": text.encode()}, secrets)
     return bool(findings) or is_risky(text)
 
 
 def rank_waiting(corrections: Collection[Correction]) -> list[Correction]:
-    """Return corrections in the order of review: first those that were often confirmed."""
+    """Sort corrections for review: often confirmed ones first."""
 
     def sort_key(correction: Correction) -> tuple[bool, datetime, str]:
         is_confirmed = 1 + len(correction.confirmed) >= CONFIRMED
@@ -467,7 +467,7 @@ def rank_waiting(corrections: Collection[Correction]) -> list[Correction]:
 
 
 def approval(correction: Correction, text: str, succession: Succession) -> Change:
-    """Make a correction a rule, with the text that the person gives it."""
+    """Return the change that turns a correction into a rule with the person's text."""
     superseded = succession.latest
     fact = Fact(
         id=correction.id,
@@ -495,7 +495,7 @@ def approval(correction: Correction, text: str, succession: Succession) -> Chang
 
 
 def rejection(correction: Correction, reason: str) -> Change:
-    """Drop a correction; it is not proposed again."""
+    """Return the change that drops a correction, so that it is not proposed again."""
     return Change(
         step="reject",
         subject=shorten(f"rule {correction.id}", _SUBJECT),

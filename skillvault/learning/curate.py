@@ -153,7 +153,7 @@ def retire(skill: Skill, shelf: str) -> Change:
 
 
 def pin(skill: Skill, shelf: str) -> Change:
-    """Pin a skill, so that it stays whatever its evidence and age are."""
+    """Pin a skill, so that neither evidence nor age retires it."""
     if shelf != "skills":
         step = "approve" if shelf == "proposed" else "restore"
         raise UsageError(f"{skill.name}: is in {shelf}/; `skill {step}` it first")

@@ -1,4 +1,4 @@
-"""The rules for the review of facts by a person: find due facts, keep, reword or retire them."""
+"""The rules for a person's review of facts: find due facts, keep, reword or retire them."""
 
 from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress

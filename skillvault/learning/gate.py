@@ -18,7 +18,7 @@ _SERVED, _PROPOSED = "skills", "proposed"
 
 
 def apply_gate(change: Change, policy: Policy) -> Change:
-    """Put the new skills of a change into the folder that the policy asks for."""
+    """Move the new skills of a change to the folder that the policy requires."""
     must_wait = policy.generate.gate == "always"
     old_status = {"always": "testing", "never": "proposed"}.get(policy.generate.gate)
     names = {
@@ -47,7 +47,7 @@ def apply_gate(change: Change, policy: Policy) -> Change:
 
 
 def home_of(skill: Skill) -> str:
-    """Return the folder to which a skill is restored: proposed/ for a former proposal."""
+    """Return the folder for a restored skill: proposed/ for a former proposal."""
     return _PROPOSED if skill.status == "proposed" else _SERVED
 
 

@@ -43,7 +43,7 @@ State = Literal[
 
 
 class ExistingSkill(Struct, frozen=True, kw_only=True):
-    """The skill of a subject and a kind, as far as it exists.
+    """The existing skill of a subject and a kind, if there is one.
 
     `skill` is in the folder `shelf`, and `others` has the folders of other skills of the same
     subject and kind. `linked` has the evaluations with a link to the skill. `archiver` says who
@@ -112,7 +112,7 @@ def _outcome_counts(findings: Findings) -> str:
 
 
 def skill_subject(findings: Findings) -> Subject:
-    """Return the subject of a skill: domain, action and target as far as its kind has them."""
+    """Return the subject of a skill: its domain, and action and target if its kind has them."""
     outcome = findings.account.outcomes[0]
     if findings.kind in DOMAIN_KINDS:
         return outcome.domain, "", None

@@ -1,4 +1,4 @@
-"""Fit the text of a skill into its limit; what is too much goes to a file in references/.
+"""Fit the text of a skill into its limit. The rest goes to a file in references/.
 
 The file has the same headings. All steps that write texts of skills call `compose_text`.
 """
@@ -24,7 +24,7 @@ class References(NamedTuple):
     edited: Collection[str] = ()
 
     def files_to_write(self, files: Mapping[str, str]) -> dict[str, str]:
-        """Return the files to write, by name, without overwriting a file that a person edited.
+        """Return the files to write, by name, without files that a person edited.
 
         A generated file that is no longer needed is reduced to its heading.
         """
@@ -32,7 +32,7 @@ class References(NamedTuple):
         return empty_files | {self.free(name): text for name, text in files.items()}
 
     def free(self, name: str) -> str:
-        """Return the name, with a number if a person edited the file with this name."""
+        """Return the name, or the name with a number if a person edited that file."""
         (stem, _, suffix), number, free_name = name.rpartition("."), 1, name
         while free_name in self.edited:
             number += 1
@@ -50,7 +50,7 @@ class ComposedText(Struct, frozen=True):
 def compose_text(
     draft: Draft, kind: str, header: Sequence[str], *, limit: int, references: References
 ) -> ComposedText:
-    """Compose the text of a skill within `limit` tokens, with a file for what is too much.
+    """Compose the text of a skill within `limit` tokens, with a file for the rest.
 
     The first line is `# <kind>: <title>`; the lines of `header` follow.
     """
@@ -64,7 +64,7 @@ def compose_text(
 def fit_sections(
     parts: Sequence[tuple[str, str]], token_limit: int
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the sections within `token_limit` tokens, and what was cut, by heading.
+    """Return the sections within `token_limit` tokens, and the text that was cut, by heading.
 
     The longest section is cut first, from its end; the start of the first section is cut last. A
     section that was cut completely is "".
@@ -92,7 +92,7 @@ def fit_body(
 ) -> tuple[str, str]:
     """Return a body of head and sections within `limit` tokens, and the text for `file`.
 
-    The text has what was cut, and is "" if nothing was cut. The body refers to the file.
+    The text for `file` is "" if nothing was cut. The body refers to the file.
     """
     sections = [(name, text.strip()) for name, text in parts if text.strip()]
     frame = "\n".join([*head, f"*More: references/{file}*", *(name for name, _ in sections)])

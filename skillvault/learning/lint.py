@@ -150,7 +150,7 @@ def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
 def _urls(path: str, text: str) -> Iterator[Finding]:
     """Yield the first use of each host: as a link to read, and as an address in an instruction.
 
-    A link stands in brackets or in a list, in a line that asks for nothing.
+    A link is in brackets or in a list, on a line without a request.
     """
     hosts: dict[tuple[str, str], int] = {}
     for number, line in enumerate(text.splitlines(), 1):

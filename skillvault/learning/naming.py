@@ -1,4 +1,4 @@
-"""Make the names of generated skills from their subjects, whatever the order of arrival is.
+"""Make the names of generated skills from their subjects, in any order of arrival.
 
 Each kind of skill has a function for its name here. If a name is taken or cut off, hex digits of
 the sources make it unique; the profile `seed` appends numbers instead.
@@ -25,12 +25,12 @@ _SESSION_START = 8  # characters of a session's id in the name of its skill
 
 
 def with_folder_name(folder: str, skill: Skill) -> Skill:
-    """Give a skill the name of its folder, which counts more than the name in its file."""
+    """Give a skill the name of its folder, which overrides the name in its file."""
     return skill if skill.name == folder else replace(skill, name=folder)
 
 
 def rule_digest(name: str) -> str:
-    """Return the part of the id of a rule that all of its wordings share."""
+    """Return the part of a rule's id that all its wordings share."""
     return name.rpartition("-")[2]
 
 
@@ -50,7 +50,7 @@ def is_general(name: str) -> bool:
 
 
 def general_name(about: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
-    """Return `general-<slug of about>`; if that is taken or cut off, append hex of the sources."""
+    """Return `general-<slug of about>`, with hex of the sources if that is taken or cut off."""
     return _free_name(slug(f"{GENERAL_PREFIX}{slug(about, limit=_MAX_ABOUT)}"), sources, is_taken)
 
 
@@ -80,7 +80,7 @@ def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[s
 def free_name(
     kind: SkillKind, about: str, sources: Iterable[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """Return `<kind>-<slug of about>`; if that is taken or cut off, append hex of the sources."""
+    """Return `<kind>-<slug of about>`, with hex of the sources if that is taken or cut off."""
     return _free_name(slug(f"{kind}-{about}"), sources, is_taken)
 
 

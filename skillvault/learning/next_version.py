@@ -290,7 +290,7 @@ def skill_edits(path: str, skill: Skill, new_skill: Skill, keys: Iterable[str]) 
 
 
 def key_text(skill: Skill, key: str) -> str:
-    """Return the value of a key as one line, as in the file, or "" without a value."""
+    """Return the value of a key on one line as in the file, or ""."""
     value = getattr(skill, key)
     return " ".join(value if isinstance(value, tuple) else (value or "").split())
 
@@ -334,7 +334,7 @@ def _approval(
 
 
 def repeats_rejected(text: str, rejected_text: str, approved_text: str) -> bool:
-    """Return True if a text adds and removes only statements that a rejected version did too.
+    """Return True if a text only makes changes that a rejected version made too.
 
     Counts and days in statements are ignored.
     """

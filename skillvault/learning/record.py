@@ -1,6 +1,6 @@
 """The rule of `record`: check incoming records against the vault, and build their commits.
 
-`model/intake.py` checks each record alone before.
+Before, `model/intake.py` checks each record alone.
 """
 
 import difflib

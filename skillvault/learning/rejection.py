@@ -123,7 +123,7 @@ class Rejections:
 
 
 def _identity_of(target: str) -> str:
-    """Return what names a record: of a rule, the digest that all of its wordings share."""
+    """Return the id of a record, or for a rule the digest that all its wordings share."""
     kind, _, name = target.partition(":")
     return f"{kind}:{rule_digest(name)}" if kind == "correction" else target
 

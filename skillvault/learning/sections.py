@@ -29,7 +29,7 @@ _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
 
 
 class Version(NamedTuple):
-    """A text that skillvault wrote (`after`), and the text before, or None if it was new."""
+    """A text that skillvault wrote (`after`), and the earlier text, or None for a new skill."""
 
     before: str | None
     after: str
@@ -149,7 +149,7 @@ def _insert_section(
 
 
 def _join_sections(texts: Iterable[str], current: str) -> str:
-    """Join sections with an empty line between them; keep the space between old neighbours."""
+    """Join sections with an empty line between them; keep the space between former neighbours."""
     body = previous_text = ""
     for text in texts:
         are_neighbours = (previous_text + text).rstrip("\r\n") in current

@@ -1,4 +1,4 @@
-"""Compute what `stats` shows about a skill: its evidence, its lift, and the next decision.
+"""Compute the output of `stats` about a skill: its evidence, its lift, and the next decision.
 
 `decision` says in words what the next run will do. The fields are the keys of `stats --json`.
 """
@@ -106,7 +106,7 @@ def skill_stats(
 
 
 def decision(skill: AssessedSkill, rules: Rules) -> str:
-    """Return in words what the next run will decide, or how far the evidence is."""
+    """Describe the decision of the next run, or the evidence so far."""
     if skill.status in _DECISIONS_OF_PERSONS:
         return f"{skill.status}: {_DECISIONS_OF_PERSONS[skill.status]}"
     if assess.status_change(skill, rules) is not None:

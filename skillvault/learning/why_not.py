@@ -85,7 +85,7 @@ APPROVED_RULE = StepAnswer("review", "done", "approved; the agents of its reposi
 
 
 def stated_rule_answer(rule: Correction) -> StepAnswer:
-    """Return the state of a rule that a person stated and nobody decided about."""
+    """Return the state of a stated rule without a decision."""
     if rule.state == "withdrawn":
         return StepAnswer("review", "withdrawn", "later words of a person contradict it")
     reason = f"for review since {rule.created_at:%Y-%m-%d}; `skillvault fact approve {rule.id}`"

@@ -1,9 +1,9 @@
 """Build accounts, and find the accounts that are due for the steps `generate` and `refresh`.
 
-An account holds the outcomes from which a skill is written. The account of an action makes a guide;
-that of a subject (an action on a target) a warning and a pattern; that of several actions that
-agree an evolved skill; and that of all actions with rules a strategy. To change a sentence of a
-skill, see `learning/account/`.
+An account holds the outcomes from which a skill is written. The account of an action makes a guide.
+The account of a subject (an action on a target) makes a warning and a pattern. The account of
+several actions that agree makes an evolved skill, and the account of all actions with rules a
+strategy. To change a sentence of a skill, see `learning/account/`.
 """
 
 from collections import Counter, defaultdict
@@ -42,9 +42,9 @@ _MANAGING_STEPS = frozenset({*RESTORING_STEPS, "generate", "distill", "assess", 
 
 
 class ReadingPoints:
-    """The reading points of accounts: up to which outcome the skill of an account is written.
+    """The reading points of accounts: the last outcome that the skill of an account covers.
 
-    An account does not read each new outcome at once, so that a skill is not rewritten for each.
+    An account does not read each new outcome at once, so that its skill is not always rewritten.
     """
 
     def __init__(self, context: RunContext) -> None:
@@ -308,7 +308,7 @@ class Accounts:
     # ── the skills of an account ─────────────────────────────────────────────────────
 
     def find_skill(self, findings: Findings) -> ExistingSkill:
-        """Return the existing skill for findings, with what decides if it may be changed."""
+        """Return the existing skill for findings, with the reasons not to change it."""
         snapshot = self._snapshot
         domain = findings.account.outcomes[0].domain
         sources = [Ref("evaluation", outcome.id) for outcome in findings.account.outcomes]
@@ -368,7 +368,7 @@ class Accounts:
         return is_open and not _MANAGING_STEPS.isdisjoint(self._last_steps(skill))
 
     def _find_archiver(self, skill: Skill) -> str | None:
-        """Return who archived a skill, or None if skillvault may restore the skill."""
+        """Return the person or step that archived a skill, or None if skillvault may restore it."""
         steps = self._last_steps(skill)
         if skill.status != "retired" and set(steps) & set(RESTORING_STEPS):
             return None

@@ -128,7 +128,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
 
 
 def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
-    """Return an evaluation with the new answers; None without changes, or if a person edited it."""
+    """Return an evaluation with new answers, or None if it is unchanged or was edited."""
     ref = Ref("evaluation", outcome.id)
     evaluation = run.snapshot.evaluations.get_many([outcome.id]).get(outcome.id)
     if evaluation is None or _is_personal(run, ref):

@@ -1,4 +1,4 @@
-"""The clock by which skills expire: it stands still while nothing happens in a domain."""
+"""The clock of a domain, by which skills expire. It stops while nothing happens."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ from skillvault.vault.index.snapshot import Snapshot
 
 
 def clock(snapshot: Snapshot, domain: str | None, now: datetime, rules: Rules) -> datetime | None:
-    """Return the time of the latest trusted outcome or session of a domain, or None without any.
+    """Return the time of the latest trusted outcome or session of a domain, or None.
 
     With `domain` None, look in the whole vault, so that imported old skills do not expire at once.
     The profile `seed` uses `now` instead.

@@ -1,7 +1,7 @@
 """Propose rules and skills from documents that a user installed.
 
-`review/installing.py` reads the documents and calls `find_new_rules`. The judge reads passages that
-state no rule in plain form; `loop/answer.py` proposes with `decide_passage` what the judge found.
+`review/installing.py` reads the documents and calls `find_new_rules`. The judge reads passages
+without plain rules; `loop/answer.py` proposes the judge's findings with `decide_passage`.
 `learning/corrections.py` builds the changes.
 """
 
@@ -28,7 +28,7 @@ class ProposedRules(NamedTuple):
 
 
 def find_new_rules(snapshot: Snapshot, rules: Iterable[Correction]) -> ProposedRules:
-    """Return the rules that were never in the vault; a newer version of a fact supersedes it."""
+    """Return the rules that were never in the vault; newer values supersede facts."""
     proposals: dict[str, Correction] = {}
     repeated_ids: set[str] = set()
     for rule in rules:
@@ -47,7 +47,7 @@ def find_new_rules(snapshot: Snapshot, rules: Iterable[Correction]) -> ProposedR
 
 
 def decide_passage(run: Run, passage: Correction, draft: Draft) -> Change | None:
-    """Return the change that proposes what the judge found in a passage, or None.
+    """Return the change that proposes the judge's findings in a passage, or None.
 
     A draft with a note comes from the offline judge, which cannot read passages.
     """

@@ -33,7 +33,7 @@ _PAGE_SIZE = 500  # outcomes to read at once
 
 
 class UseCounts(NamedTuple):
-    """The counts of a skill and the last outcome in them, or "" if they are always made anew."""
+    """The counts of a skill and the last outcome in them, or "" if they are always recounted."""
 
     evidence: Evidence
     last_outcome: str

@@ -1,7 +1,7 @@
 """The step `evaluate`: ask the judge for a verdict and a lesson for each outcome.
 
 A judge may take several outcomes at once. An outcome waits if the judge cannot be asked, and is set
-aside if the judge fails too often. `case_of` decides what a judge reads; `learning/evaluate.py`
+aside if the judge fails too often. `case_of` builds the material of a judge; `learning/evaluate.py`
 builds the evaluation.
 """
 
@@ -87,8 +87,8 @@ def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outc
 def find_unevaluated(run: Run) -> list[Outcome]:
     """Return the outcomes to evaluate.
 
-    Leave out an outcome without a description, an outcome that another one overrules, an outcome
-    that was set aside, and an outcome whose evaluation a person removed or is editing.
+    Leave out an outcome without a description, one that another outcome overrules, one that was set
+    aside, and one whose evaluation a person removed or is editing.
     """
     due_outcomes = run.snapshot.outcomes.get_many(run.snapshot.due.keys(STEP))
     overruled_ids = run.snapshot.outcomes.overruled_ids(due_outcomes)
@@ -214,7 +214,7 @@ def by_domain(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def case_of(run: Run, outcome: Outcome) -> Case:
-    """Return what the judge reads about an outcome; a model also reads earlier outcomes and facts.
+    """Return the judge's material about an outcome. A model also gets earlier outcomes and facts.
 
     The facts that the outcome itself made are left out.
     """

@@ -54,7 +54,7 @@ def _trace_names(name: str, moves: dict[str, str]) -> list[str]:
 
 
 def _find_moves(run: Run, names: Iterable[str]) -> dict[str, str]:
-    """Map the name of each renamed skill to its old name, and old names to even older names."""
+    """Map the name of each renamed skill to its old name, and old names to older names."""
     moves: dict[str, str] = {}
     remaining_names = [name for name in names if is_slug(name)]  # others are no names of folders
     while remaining_names:

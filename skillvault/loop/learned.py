@@ -1,7 +1,7 @@
 """Read, change and explain LEARNINGS.md (rules) and expertise.yaml (patterns).
 
-Rules are the first tier and patterns the second; the step `capture` moves them between the tiers
-with `tier_changes`. `learned_text` makes the text for prompts, `note_rule` serves `learn`, and the
+Rules are the first tier and patterns are the second. The step `capture` moves them with
+`tier_changes`. `learned_text` makes the text for prompts, `note_rule` serves `learn`, and the
 `explain_…` functions serve `why` and `why-not`. The rules about texts are in `learning/capture/`.
 """
 
@@ -65,7 +65,7 @@ class RuleOrigin(Struct, frozen=True):
 
 
 def committed_rules(store: Store, snapshot: Snapshot) -> bytes:
-    """Return the committed LEARNINGS.md; read it from the work tree if that is the same text."""
+    """Return the committed LEARNINGS.md, from the work tree if the text is the same."""
     blob = snapshot.files.get(layout.LEARNINGS)
     if blob is None:
         return b""
@@ -224,7 +224,7 @@ def remarks_on_rule(
 def learned_text(
     store: Store, repository: str | None = None, *, is_whole: bool = False
 ) -> LearnedPrompt:
-    """Return the rules and patterns for a prompt, or only rules if expertise.yaml is broken.
+    """Return the rules and patterns for a prompt, or only rules if expertise.yaml is invalid.
 
     The user's rules for this `repository` come first. The text has at most `capture.budget` tokens,
     unless `is_whole` is set. Without a budget in the policy, repeated rules are kept.

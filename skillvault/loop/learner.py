@@ -1,7 +1,7 @@
 """Find out which clone of a team learns.
 
 If vault.yaml names a `learner`, only this clone makes facts and skills; the others record outcomes,
-capture patterns and let people decide. `run_steps` skips steps by this, and `status` warns.
+capture patterns and let people decide. `run_steps` skips steps accordingly, and `status` warns.
 """
 
 from datetime import datetime, timedelta

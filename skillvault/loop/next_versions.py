@@ -72,7 +72,7 @@ def with_waiting_account(snapshot: Snapshot, skill: Skill) -> Skill:
 
 
 def refs_with_version(snapshot: Snapshot, name: str) -> list[Ref]:
-    """Return the refs of a skill and of the proposal that would replace it, if any."""
+    """Return the ref of a skill, and of the proposal that would replace it."""
     version = waiting_version(snapshot, name)
     return [Ref("skill", name), *([Ref("skill", version.name)] if version else [])]
 
@@ -113,10 +113,10 @@ def possible_version_names(snapshot: Snapshot) -> set[str]:
 def program_commits(
     git: Git, snapshot: Snapshot, name: str, commits: Iterable[Commit]
 ) -> list[Commit]:
-    """Return those of `commits` that put a text of skillvault into a skill.
+    """Return the `commits` that put a text of skillvault into a skill.
 
-    These are commits of writing steps, approvals of next versions, which name both skills, and the
-    undoing of such an approval. An approval that a person reverted with git does not count, because
+    These are commits of writing steps, approvals of next versions (which name both skills), and the
+    undoing of such approvals. An approval that a person reverted with git does not count, because
     the version waits again.
     """
     reverted_sha = _reverted_approval(git, snapshot, name)
@@ -350,7 +350,6 @@ def _commit_before_version(git: Git, snapshot: Snapshot, name: str) -> str | Non
 
 
 def _reverted_approval(git: Git, snapshot: Snapshot, name: str) -> str | None:
-    """Return the commit of an approval that a person reverted, or None."""
     if version := waiting_version(snapshot, name):
         commit, parent = next(_commits_into_proposed(git, snapshot, version.name), (None, None))
         if commit and not commit.step and parent and parent.step == next_version.APPROVE:

@@ -229,7 +229,7 @@ def _plan_patterns(run: Run) -> Iterator[tuple[set[str], PromotionRecords, Patte
 
 
 def _repeats_guide(run: Run, pattern: Pattern) -> bool:
-    """Return True for a new warning about one action, because the guide of the action has it."""
+    """Return True for a new warning about one action, which the guide of the action has already."""
     if pattern.kind != "warning" or pattern.skill:
         return False
     return run.snapshot.facts.is_of_one_action([fact.id for fact in pattern.facts])
@@ -309,7 +309,7 @@ def records_of_evaluations(
 
 
 def run_book(snapshot: Snapshot) -> RunBook:
-    """Return a book of the runs that were weighed before, to which the step adds new runs."""
+    """Return a book of the runs that were weighed earlier; the step adds new runs to it."""
     insights = snapshot.insights
     loaded_runs: dict[str, EvaluatedRun | None] = {}
 
@@ -428,7 +428,7 @@ def _keep_tallies(run: Run, fact_ids: Collection[str], waiting: Collection[str])
 
 
 def _memberships(records: PromotionRecords, superseded: Collection[str]) -> dict[str, Membership]:
-    """Return the index row of each fact; `pool` is the group of facts to compare it with."""
+    """Return the index row of each fact. `pool` is the group of facts to compare it with."""
     pools, rows = pattern_rules.pools(records), dict[str, Membership]()
     for fact in records.facts.values():
         row = Membership(fact.id, fact.domain, skill=records.skills_of.get(fact.id))

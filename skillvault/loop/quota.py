@@ -1,4 +1,4 @@
-"""Limit the untrusted files and outcomes that a vault takes in a day (UTC); the others wait.
+"""Limit the untrusted files and outcomes of a day (UTC). The others wait.
 
 `record` asks for files, `evaluate` for outcomes. The commits of the day are counted, so the quota
 survives a restart and covers all clones. The limits are in vault.yaml.

@@ -1,7 +1,6 @@
-"""Accounts that quote of a person's words only what later words left standing.
+"""Build accounts that quote only the words of a person that still hold.
 
-A rule that the person withdrew, contradicted, rejected or still has to approve stands in no text
-about a run.
+No text quotes a rule that the person withdrew, contradicted, rejected or still has to approve.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +47,7 @@ class Quotations:
         )
 
     def _find_repair(self, failure: Outcome) -> Outcome | None:
-        """Return the next outcome of a session if it repaired what a person said was broken.
+        """Return the next outcome of a session if it repaired what a person had rejected.
 
         Outcomes that a person or a stronger observer overruled do not count.
         """
@@ -82,7 +81,7 @@ class Quotations:
         return is_standing and not any(self._is_rejected(scope, text) for text in texts)
 
     def _is_rejected(self, scope: str, text: str) -> bool:
-        """Return True if the person rejected a rule; only the commit that dropped it says so."""
+        """Return True if the person rejected a rule. Only the commit that dropped it shows this."""
         digest = rule_digest(rule_id(scope, text))
         if digest not in self._rejected:
             return False

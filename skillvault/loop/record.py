@@ -33,7 +33,7 @@ _UNKNOWN_DECISION = (
 
 
 class InboxSelection(Struct, frozen=True):
-    """The inbox files that a run takes, and the files that it leaves by reason.
+    """The inbox files that a run takes, and the files that it leaves, by reason.
 
     `wait_reason` says why untrusted files wait for another day, or is "" if no file waits.
     """

@@ -227,7 +227,7 @@ _TASK_QUEUE = Queue(
 
 
 class Step(Struct, frozen=True):
-    """A step of the loop; both functions take a `Run`.
+    """A step of the loop. Both functions take a `Run`.
 
     `run` yields the changes that are due. `queues` make the step due. `count_work` counts due work
     that no queue lists, such as new files in the inbox. `moves_skills` is true if the step moves

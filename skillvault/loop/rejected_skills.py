@@ -83,7 +83,7 @@ def find_rejection(change: Change, rejections: Rejections) -> Rejection | None:
 
 
 def paths_of(snapshot: Snapshot, shelf: str, name: str) -> list[str]:
-    """Return the paths of a skill's files on a shelf, and of the links to the skill."""
+    """Return the paths of a skill's files in a folder, and of the links to the skill."""
     links = snapshot.links.by_target([Ref("skill", name)])
     return [*snapshot.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
 

@@ -92,7 +92,7 @@ Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
 class WaitingWork(Struct, frozen=True, omit_defaults=True):
-    """Work that this run leaves, and the reason; `tomorrow` if it cannot be done today."""
+    """Work that this run leaves, and the reason. `tomorrow` is true if it cannot be done today."""
 
     path: str
     reason: str
@@ -357,7 +357,7 @@ class Run:
             self.store.staging.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
-        """Commit a change, together with others that follow soon; in a dry run only stage it.
+        """Commit a change together with others that follow soon. In a dry run, only stage it.
 
         A change waits if a person edits one of its files, or if it needs another waiting change.
         """
@@ -409,7 +409,7 @@ class Run:
     def write_skill(
         self, name: str, brief: Brief, make_change: Callable[[Draft], Change | None]
     ) -> Iterator[Change]:
-        """Ask the judge for a text and yield the change that `make_change` makes of it.
+        """Ask the judge for a text, and yield the change that `make_change` makes from it.
 
         If the judge cannot be asked, report that the skill waits. Yield nothing if the judge writes
         no text, or if a person rejected such a skill.
@@ -575,7 +575,7 @@ def _run_step(run: Run, step: Step) -> bool:
 
 
 def count_results(report: Report) -> dict[str, int]:
-    """Return how many records of each kind a run wrote, for the output of `run --json`."""
+    """Count the records of each kind that a run wrote, for the output of `run --json`."""
     writes = [record for result in report.done for record in result.change.writes]
     links = [record for record in writes if isinstance(record, Link)]
     uses = report.uses()

@@ -306,7 +306,7 @@ def _strategy_records(run: Run, domain: str) -> strategy.StrategyRecords:
 
 
 def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
-    """Return those of `ids` from which a strategy was made, by links and by commits."""
+    """Return the `ids` from which a strategy was made, by links and by commits."""
     sources = [Ref("evaluation", outcome) for outcome in ids]
     products = run.snapshot.history.targets_of(GENERATE, "skill", sources)
     linked_ids = {source for source, target in products if target == name}

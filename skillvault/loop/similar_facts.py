@@ -1,4 +1,4 @@
-"""Search the facts that repeat a statement, or state another value of it.
+"""Search the facts that repeat a statement or state another value for it.
 
 The search is by words; `learning/promote/versions.py` compares the statements.
 """

@@ -59,7 +59,7 @@ def resolve_names(calls: Iterable[str], names: Mapping[str, str]) -> tuple[str, 
 
 
 def find_unknown_handles(calls: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words in `calls` that look like handles but belong to nothing shown."""
+    """Return the words in `calls` that look like handles but name nothing that was shown."""
     return tuple(
         call
         for call in dict.fromkeys(calls)
@@ -70,7 +70,7 @@ def find_unknown_handles(calls: Iterable[str], names: Mapping[str, str]) -> tupl
 
 
 def _resolve(call: str, names: Mapping[str, str]) -> str:
-    """Return the name that a word means. A title beside a handle takes precedence."""
+    """Return the name for a word. A title beside a handle takes precedence."""
     hyphenated = call.replace("_", "-")  # as a foreign log spells a name
     if names.get(hyphenated) == hyphenated:
         return call

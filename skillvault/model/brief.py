@@ -176,10 +176,10 @@ class Try(Struct, frozen=True, kw_only=True):
 
     `deed` and `answer` are "" if the outcome has none. `error` is the signature of a failure.
     `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `grounds`
-    quotes the states that the reasoning claims. `observed` has the figures in `grounds` that the
-    context or the result confirms; they are not part of the deed. `repair` is the try of the next
-    prompt, if that prompt was about this failure and its run worked. `unexplained` is true if only
-    the report of a whole run tells the deed, and nothing tells the cause of the result.
+    quotes claims of the reasoning. `observed` has the figures in `grounds` that the context or the
+    result confirms; they are not part of the deed. `repair` is the try of the next prompt, if that
+    prompt was about this failure and its run worked. `unexplained` is true if only the report of a
+    whole run has the deed, and no text has the cause of the result.
     """
 
     id: str

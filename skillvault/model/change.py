@@ -103,7 +103,7 @@ class Adoption(Struct, frozen=True):
 class Join(Struct, frozen=True):
     """The history of another clone up to a commit, which is to be merged.
 
-    With `forward`, the other history contains ours, so the branch moves without a new commit.
+    With `forward`, the other history contains this one, so the branch moves without a new commit.
     `modes` are the modes of new files that are not regular files.
     """
 

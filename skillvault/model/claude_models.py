@@ -1,6 +1,6 @@
 """List the Claude models that a judge may use, with their prices in November 2026.
 
-The default models are THOROUGH and FAST. Nothing here needs the SDK or the network.
+The default models are THOROUGH and FAST. This module needs neither the SDK nor the network.
 """
 
 from collections.abc import Mapping

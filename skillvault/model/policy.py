@@ -1,4 +1,4 @@
-"""Policy: the settings of `vault.yaml`, a section for each step, a sentence for each threshold.
+"""Policy: the settings of `vault.yaml`, with a section for each step and a sentence for each value.
 
 `vault.yaml` holds only settings that differ from these defaults and from its profile.
 """
@@ -157,7 +157,7 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     context_headings: dict[str, str] = field(default_factory=dict)
 
     def length(self, kind: str) -> int:
-        """Return the most tokens for the text of a skill."""
+        """Return the maximum number of tokens for the text of a skill."""
         return self.guide_tokens if kind == "guide" else self.max_tokens
 
     def makes_warning(self, score: float) -> bool:

@@ -56,11 +56,11 @@ _REASON_KEYS = ("exit_reason", "reason", "error", "cause")
 class Reading(NamedTuple):
     """The statements of a reasoning by kind, the most informative first.
 
-    Some `announced` steps were perhaps not taken. `unchecked` are assumptions that were not
-    checked, and `exposed` steps have no way out. `found` are observations, `discoveries` unexpected
-    ones in the order of the text. `hype` claims certainty, `claim` the success, and `unfinished` is
-    the last step, which was only announced. In a transcript the agent thinks aloud, so its guesses
-    and risks are not reasons for a decision.
+    The `announced` steps were perhaps not taken. `unchecked` are assumptions that were not checked,
+    and `exposed` steps have no way out. `found` are observations, `discoveries` unexpected ones in
+    the order of the text. `hype` claims certainty, `claim` the success, and `unfinished` is the
+    last step, which was only announced. In a transcript the agent thinks aloud, so its guesses and
+    risks are not reasons for a decision.
     """
 
     guesses: tuple[str, ...] = ()
@@ -142,7 +142,7 @@ def describe_cause(outcome: Outcome) -> str | None:
 
 
 def fault_of(outcome: Outcome) -> str | None:
-    """Return the line of evidence that says most about the failure, or the stated reason."""
+    """Return the most informative line of evidence about the failure, or the stated reason."""
     lines = evidence_lines(outcome)
     if any(map(_cause_weight, lines)):
         return max(lines, key=_cause_weight)
@@ -221,7 +221,7 @@ def _without_announcements(statements: Sequence[str]) -> tuple[str, ...]:
 
 
 def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
-    """Return guesses by the strength of their sign, then by score, without questions."""
+    """Return the guesses except questions, sorted by the strength of their sign, then by score."""
     scored_guesses = []
     for part in parts:
         signs = [weight for weight, cue in _GUESS if cue.search(part)]

@@ -246,7 +246,7 @@ class IndexedOutcome(NamedTuple):
 class Position(NamedTuple):
     """The number of outcomes that an account has counted, and three outcomes as (time, id).
 
-    `last` was counted last, `until` read last, and `point` judged last.
+    `last` is the last counted outcome, `until` the last one read, and `point` the last one judged.
     """
 
     outcomes: int = 0
@@ -316,8 +316,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     """An accepted answer of a judge to one question. `id` is the key of the question.
 
     `kind` names the prompt, `subject` its topic, and `material` is a digest of its content. `at` is
-    the end of the latest outcome in it. `session` is the session that answered. `reply` has words
-    and numbers in the shape of the kind.
+    the end of the latest outcome in the content. `session` is the session that answered. `reply`
+    has words and numbers in the shape of the kind.
     """
 
     id: str
@@ -566,7 +566,7 @@ class Skill(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path that follows from the status; `Vault.skill` knows that of an archived skill."""
+        """The path by the status. `Vault.skill` knows the path of an archived skill."""
         shelf = {"proposed": "proposed", "retired": "archive"}.get(self.status, "skills")
         return f"{shelf}/{self.name}/SKILL.md"
 
@@ -691,7 +691,7 @@ def link_of(link_type: LinkType, source: Ref, target: Ref, at: datetime) -> Link
 
 
 def moment_of(at: datetime) -> str:
-    """Return a time as it begins the id of an outcome: `20261120t101500z`."""
+    """Format a time as at the start of an outcome's id: `20261120t101500z`."""
     return at.astimezone(UTC).strftime("%Y%m%dt%H%M%Sz")
 
 

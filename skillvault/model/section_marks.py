@@ -43,7 +43,7 @@ def text_mark(text: str) -> str:
 
 
 def marks_of(description: str, body: str) -> dict[str, str]:
-    """Return the mark of each text by the mark of its heading, including the description."""
+    """Map the mark of each heading to the mark of its text, including the description."""
     texts = {DESCRIPTION: description, **sections_of(body)}
     return {heading_mark(key): text_mark(text) for key, text in texts.items()}
 

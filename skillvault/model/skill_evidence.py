@@ -40,12 +40,12 @@ class StatementEvidence(Struct, frozen=True, kw_only=True, rename={"supporting":
 
     @property
     def sides(self) -> tuple[tuple[str, ...], ...]:
-        """The ids for and against the statement, then the same of the other outcomes."""
+        """The ids for and against the statement, then the ids of the other outcomes."""
         return self.supporting, self.against, self.others_for, self.others_against
 
 
 class SkillEvidence(Struct, frozen=True, kw_only=True):
-    """The evidence file of a skill, with the outcomes that were read and those it is about."""
+    """The evidence file of a skill, with the outcomes that it covers and those that were read."""
 
     kind: SkillKind
     read: tuple[str, ...]

@@ -38,7 +38,7 @@ class DecisionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Confirmation:
-    """A decision that waits until a person confirms it in the terminal, where `lines` are shown."""
+    """A decision that a person must confirm in the terminal, where `lines` are shown."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
@@ -71,7 +71,7 @@ class WriteSession:
         self._lock = threading.Lock()
 
     def open_session(self, token: str) -> str:
-        """Return the cookie for the token, which is valid only once."""
+        """Return a session cookie for the token, which is valid only once."""
         with self._lock:
             is_valid = bool(self.token) and secrets.compare_digest(
                 token.encode(), self.token.encode()
@@ -91,7 +91,7 @@ class WriteSession:
     def decide(self, body: bytes) -> str:
         """Carry out a decision that the terminal confirms, and describe it.
 
-        Raises UsageError for a form that is no decision, a stale one, or one that nobody confirms.
+        Raises UsageError for an invalid form, and for a decision that is stale or not confirmed.
         """
         try:
             decision = msgspec.json.decode(body, type=DecisionForm)

@@ -39,7 +39,7 @@ class PageReply(Struct, frozen=True):
 
 
 class ServedPage:
-    """The page at the head of the branch. `head` returns the commit, `make` renders the page.
+    """The page at the head of the branch. `head` returns the commit, and `make` renders the page.
 
     Without `decisions`, it is read-only.
     """

@@ -55,7 +55,7 @@ def make_branches(
     *,
     push: bool,
 ) -> BranchReport:
-    """Make a branch for each proposal, take what reviewers pushed, and remove merged branches.
+    """Make a branch for each proposal, adopt the commits of reviewers, and remove merged branches.
 
     With `push` the branches are pushed, and merged branches are removed in the remote too.
     UsageError without a remote.

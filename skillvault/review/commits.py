@@ -52,9 +52,9 @@ def upgrade_changes(store: Store, judge: Judge, *, now: datetime) -> list[Change
 def publish(
     store: Store, compute: Callable[[Store], list[Change]], now: datetime, *, dry: bool
 ) -> Report:
-    """Compute changes on a store of their own, and publish them as one commit.
+    """Compute changes on a separate store, and publish them as one commit.
 
-    With `dry` only report them. If somebody else commits meanwhile, compute them again;
+    With `dry` only report them. If somebody else commits meanwhile, compute them again.
     BranchMovedError if that happens each time.
     """
     for attempts_left in reversed(range(_MAX_ATTEMPTS)):
@@ -83,7 +83,7 @@ def commit_changes(
     """Commit changes together, all or none.
 
     `base` is the commit that the changes were computed on, by default the last one;
-    UncommittedEditError if a later commit changed a file of theirs. `check` raises for an invalid
+    UncommittedEditError if a later commit changed one of their files. `check` raises for an invalid
     change.
     """
     if dry:

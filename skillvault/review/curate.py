@@ -225,12 +225,12 @@ class Curator:
         return self._decide_all(names, reject_change, now, dry=dry)
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Withdraw a rejection: the skill waits again, and similar skills may be proposed."""
+        """Withdraw a rejection: the skill waits again, similar skills may be proposed."""
         skill = rejected_skills.read_rejected_skill(self._store, name.replace("_", "-"))
         return self._commit([curate.forget(*skill)], now, dry=dry)
 
     def lint(self, name: str) -> "list[Finding] | None":
-        """Return what a person should read before approving an installed skill.
+        """Return the findings to read before approving an installed skill.
 
         None for any other skill.
         """

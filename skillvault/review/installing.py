@@ -146,7 +146,7 @@ class InstalledSkill(Struct, frozen=True):
 
 
 class InstallReport(Struct):
-    """The installed skills, the known skills (a sentence each), the problems, and the rest."""
+    """The installed skills, the known skills (a sentence each), the problems, and other files."""
 
     installed: list[InstalledSkill] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
@@ -176,7 +176,7 @@ class OfferedSkill(Struct, frozen=True):
 
 
 class SourceListing(Struct, frozen=True):
-    """The skills that a source offers, its problems, and the files that nobody installs.
+    """The skills that a source offers, its problems, and the files that are not installed.
 
     `files` is the number of SKILL.md files, 0 if only named skills are listed.
     """
@@ -618,7 +618,7 @@ def _repository_of(path: Path) -> str | None:
 def _skills_of(
     source: SkillSource, names: Sequence[str]
 ) -> tuple[list[SourceSkill], skill_sources.SourceContents]:
-    """Return the skills of a source that are named or offered, and the rest of the source."""
+    """Return the skills of a source that are named or offered, and the others."""
     with skill_sources.open_source(source) as contents:
         registry = source.url if source.kind == "clawhub" else REGISTRY
         skills = skill_sources.read_offers(contents, registry)

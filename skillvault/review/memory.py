@@ -1,4 +1,4 @@
-"""List, show and add facts, and decide the rules that wait, as a person.
+"""List, show and add facts, and decide about waiting rules, as a person.
 
 The facts that learning steps make of insights are made in `learning/promote/`, not here.
 """
@@ -79,7 +79,7 @@ class FactMemory:
         return record, path
 
     def waiting(self) -> list[Correction]:
-        """Return the rules that a person stated and nobody approved yet, in order of review."""
+        """Return the stated rules that wait for approval, in the order of review."""
         return corrections.rank_waiting(self._store.snapshot().corrections.waiting())
 
     def approve(
@@ -111,7 +111,7 @@ class FactMemory:
         return self._decide(change, base, now, dry=dry)
 
     def due(self, now: datetime | None = None) -> list[Fact]:
-        """Return the facts that you were to review by now, the longest overdue first."""
+        """Return the facts that are due for review, the longest overdue first."""
         facts = self._store.snapshot().facts
         names = facts.due(fact_review.day_of(now or self._clock()))
         return fact_review.due_facts(facts.get_many(names).values(), facts.superseded_ids(names))

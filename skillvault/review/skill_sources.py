@@ -45,7 +45,7 @@ class Offer(Struct, frozen=True):
 
 
 class SourceContents(Struct):
-    """The offers of a source, its problems, and the files that nobody installs.
+    """The offers of a source, its problems, and the files that are not installed.
 
     `skill_files` is the number of SKILL.md files, 0 if the source is not a tree of files.
     """
@@ -197,7 +197,7 @@ class SourceSkill(Struct, frozen=True):
 
     @property
     def notes(self) -> list[str]:
-        """Return remarks on changes beyond the vault's own keys."""
+        """Return remarks on missing files and on repairs of SKILL.md."""
         lines = [
             f"{path}: a pointer of git LFS, not the file; run `git lfs pull` in the source"
             for path, data in self.published.items()
@@ -314,7 +314,7 @@ FORMATS = sorted(name for name, f in SKILL_FORMATS.items() if f.read and name !=
 
 
 class ImportContents(Struct):
-    """The skills, rules, facts and problems of a folder, file or page, and what is left out."""
+    """The skills, rules, facts and problems of a folder, file or page, and its skipped files."""
 
     skills: list[SourceSkill]
     rules: list[DocumentRule]
@@ -327,7 +327,7 @@ def read_path(path: Path, format_name: str | None, *, judged: bool = False) -> I
     """Read the skills and rules of a folder or file.
 
     Without `format_name` the format is recognized by the files. With `judged`, passages of
-    documents that structure cannot decide are read too. UsageError if there is no skill, or no such
+    documents whose structure is unclear are read too. UsageError if there is no skill, or no such
     format.
     """
     real_path = layout.real_path(path.expanduser())

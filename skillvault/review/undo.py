@@ -124,7 +124,7 @@ def _find_commit(run: Run, text: str) -> str:
 
 
 def _reopen_approved(run: Run, commit: str, parts: Sequence[Commit], reason: str) -> Change | None:
-    """Return the change after which approved skills wait again, with their later changes.
+    """Return the change that makes approved skills wait again, with their later changes.
 
     None for any other commit, and for the approval of a next version, because no file has the text
     that it replaced.
@@ -184,9 +184,9 @@ def _reverse_decision(
 def _reversed_files(run: Run, commit: str, step: str) -> tuple[_Files, Sequence[str]]:
     """Return the files of HEAD that a commit changed, each as if the commit had not changed it.
 
-    Of a retraction, only its own file: the steps learn again what followed from the outcome.
-    If a later commit changed the same lines, the whole skill gets its older files. Also return the
-    paths whose later changes that drops.
+    For a retraction, return only its own file, because the steps learn the rest again. If a later
+    commit changed the same lines, the whole skill gets its older files. Also return the paths that
+    lose later changes.
     """
     git, head = run.store.git, run.snapshot.commit or ""
     changes = git.history.diff_trees(f"{commit}^", commit)
@@ -248,7 +248,7 @@ def _check_is_recomputed(run: Run, parts: Sequence[Commit], step: str, path: str
 
 
 def _check_not_renamed(run: Run, commit: str, files: _Files) -> None:
-    """Raise UsageError if a skill would come back under a name that it had before."""
+    """Raise UsageError if a skill would return under a former name."""
     new_names = run.snapshot.history.former_names()
     refs = (layout.ref_of(path) for path, data in files.items() if data)
     for name in (ref.id for ref in refs if ref and ref.kind == "skill" and ref.id in new_names):
@@ -276,7 +276,7 @@ def _find_records(run: Run, commit: str, parts: Sequence[Commit]) -> list[Ref]:
 
 
 def _reject_records(run: Run, commit: str, records: Sequence[Ref], reason: str) -> Change:
-    """Return the change that removes records and what was made of them."""
+    """Return the change that removes records and the records made from them."""
     facts = [ref for ref in records if ref.kind == "fact"]
     skills = [ref for ref in records if ref.kind == "skill"]
     for ref in records:
@@ -317,7 +317,7 @@ def _is_creation(run: Run, ref: Ref, sha: str) -> bool:
 
 
 def _advise(snapshot: Snapshot, commits: Sequence[Commit]) -> str:
-    """Say what the commit did other than making a record, and how a person may undo that."""
+    """Return advice to undo a commit that did more than make a record."""
     step = next((commit.step for commit in commits if commit.step in _ADVICE), "")
     refs = [parse_ref(target) for commit in commits for target in commit.targets]
     first_name = next((ref.id for ref in refs if ref.kind == "skill"), "NAME")

@@ -1,4 +1,4 @@
-"""Collect what a recommendation needs besides matching skills: subjects, guides, facts, context.
+"""Collect the subjects, guides, facts and context of a recommendation.
 
 Facts of other domains are included if their evaluations say that they apply there too.
 """
@@ -113,8 +113,8 @@ def with_named_subjects(
 ) -> dict[str, Match]:
     """Return the matches, with a match for the skills whose subject the task names.
 
-    These are the skills of the action, and of the action on this target. They get the evidence of
-    the best skill, so that no skill about another action comes before them.
+    These are the skills about the action, and about the action on this target. They get the
+    evidence of the best skill, so that no skill about another action comes before them.
     """
     names = _find_named_skills(snapshot, domain, task)
     # A task may ask for an action in other words: "the page is slow" asks to optimize.
@@ -166,10 +166,10 @@ def _pad_words(text: str) -> str:
 
 
 def _leads(snapshot: Snapshot, query: Query, task: str, matches: Iterable[str]) -> dict[str, int]:
-    """Map each skill to 0 if it is about the requested subject, to 1 if only about the action.
+    """Map each skill to 0 if it is about the requested subject, or to 1 if only about the action.
 
-    The action is the query's, in any letter case. Without one it is each action whose words are in
-    the task, and only skills that match the task count.
+    The action is the query's, in any letter case. Without one, all actions with their words in the
+    task count, and only skills that match the task.
     """
     actions = _requested_actions(snapshot, query, task)
     if not actions:
@@ -293,7 +293,7 @@ def guide_lines(snapshot: Snapshot, names: Iterable[str], query: Query) -> dict[
 
 
 def _removed_statements(snapshot: Snapshot, skill: Skill) -> str:
-    """Return the statements that a person took out of a guide or worded anew, one a line."""
+    """Return the statements that a person removed from a guide or reworded, one a line."""
     # Cheaper than to parse the text; a section that is cut in two only costs a look.
     marks = read_marks(skill.written or "").values()
     sections = [part for part in _SECTION.split(skill.body) if part.strip()]
@@ -308,7 +308,7 @@ def _removed_statements(snapshot: Snapshot, skill: Skill) -> str:
 def with_line_evidence(
     task: str, matches: Mapping[str, Match], guides: Mapping[str, Guide], answers: float
 ) -> dict[str, Match]:
-    """Return the matches of skills with a task, a guide rated by its best line.
+    """Return the matches of skills with a task, with guides rated by their best line.
 
     The many words of a long guide match any task a little. So a guide without a matching line needs
     more evidence, and a guide with a good line is always an answer.

@@ -32,8 +32,8 @@ class ExportReport(Struct, frozen=True):
     """The result of an export: its skills, best first, and the changes in its folder.
 
     `changed` are the skills with a written file. `cut` is the length to which descriptions were
-    cut, None if all are whole. `written` and `removed` are paths below the folder. `left` are files
-    that a person or another program wrote there.
+    cut, or None. `written` and `removed` are paths below the folder. `left` are files that a person
+    or another program wrote there.
     """
 
     format: str

@@ -33,7 +33,7 @@ class Folders:
         self._missing: list[Problem] = []
 
     def add_folder(self, folder: Path) -> None:
-        """Put a folder above the others."""
+        """Add a folder above the others."""
         self._added.append(folder.resolve())
         self.reload()
 

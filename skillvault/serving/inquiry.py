@@ -1,4 +1,4 @@
-"""Answer the commands `search`, `stats`, `learned` and `judge`, also from Python."""
+"""Answer the commands `search`, `stats`, `learned` and `judge`, and the same calls from Python."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -89,7 +89,7 @@ class Notebook:
         return prompt.append_learned(base, self.learned_rules().text)
 
     def learned_rules(self, repository: str | None = None) -> "noted_rules.LearnedPrompt":
-        """Return the same patterns and rules, how many were cut, and why patterns are missing.
+        """Return the patterns and rules, their cut numbers, and the reason for missing patterns.
 
         With a `repository`, also the rules that the user stated for it and has not approved yet.
         """
@@ -115,9 +115,9 @@ class Inquiry:
         """Return the skills, facts and evaluations that answer a text best.
 
         `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. Of other
-        domains than `domain`, only facts that apply there too are included. `semantic`: results
-        with a similar meaning come first, if that extra is installed. `untrusted`: also facts and
-        evaluations of untrusted sources. Skills of the package only fill places that are left.
+        domains than `domain`, only facts that apply there too are included. With `semantic`,
+        results with a similar meaning come first, if that extra is installed. With `untrusted`,
+        facts and evaluations of untrusted sources are included. Skills of the package come last.
         """
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
@@ -176,7 +176,7 @@ class Inquiry:
 
 
 def _unrequested_seeds(snapshot: "Snapshot", domain: str | None) -> set[str]:
-    """Return the addresses of the package's skills that nobody pinned or requested."""
+    """Return the addresses of the package's skills that are neither pinned nor requested."""
     domains = snapshot.policy.shelf.seeds
     if domain in domains or (domain is None and domains):
         return set()
@@ -258,7 +258,7 @@ def judge_decision(
 ) -> advise.Advice:
     """Judge the decision in a file (name, bytes); a refusal is written to the inbox.
 
-    If nobody can be asked, or the judge is no better than chance in this vault, the decision may be
+    If the judge cannot be asked, or is no better than chance in this vault, the decision may be
     carried out, with a warning.
     """
     raw = redact_value(codec.parse_incoming(*file))

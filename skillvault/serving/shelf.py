@@ -67,8 +67,7 @@ _LIFT_DIGITS = 9  # of a lift that order skills
 class _Cache(NamedTuple):
     """The candidates of each domain in one state of the vault: by name, and ranked.
 
-    `special` has those that count for any task (used, pinned, of the package), and the number of
-    all.
+    `special` has the candidates for any task (used, pinned, of the package), and the number of all.
     """
 
     key: object
@@ -218,9 +217,10 @@ class Shelf:
     # ── recommending ─────────────────────────────────────────────────────────────────
 
     def recommend(self, query: Query, task: str = "") -> Selection:
-        """Return the few best skills and facts for a task, and why each other skill was left out.
+        """Return the best skills and facts for a task, with the reason to omit each other skill.
 
-        See `learning.recommend`. A misspelt domain gets nothing, a new domain what has no domain.
+        See `learning.recommend`. A misspelt domain gets nothing, and a new domain gets skills
+        without a domain.
         """
         return answer_question(self, lambda snapshot: self._recommend(snapshot, query, task))
 
@@ -272,9 +272,9 @@ class Shelf:
     def live(self, domain: str | None = None) -> Sequence[Candidate]:
         """Return the skills that may be served, the best first.
 
-        With a domain, only its skills and those without a domain. A skill of the package counts
-        only if a person or the policy asks for it. The answer is cached while nothing changes,
-        because ranking 10,000 skills takes 30 ms, and hooks need them.
+        With a domain, return only its skills and skills without a domain. A skill of the package
+        counts only if a person or the policy asks for it. The answer is cached while nothing
+        changes, because ranking 10,000 skills takes 30 ms, and hooks need them.
         """
         snapshot = self.ready()
         cache = self._cache = self._cache.at(snapshot)
@@ -286,7 +286,7 @@ class Shelf:
     def _candidates(
         self, snapshot: Snapshot, query: Query, names: set[str] | None = None
     ) -> tuple[list[Candidate], Others]:
-        """Return the served skills of a domain and without one by name, then the pins; no others.
+        """Return the served skills of a domain and of no domain by name, then the pins.
 
         With `names`, only those skills and the skills that count for any task are read: of 10,000
         skills a task concerns 200, and to read all takes longer than to rank their texts.
@@ -434,7 +434,7 @@ class Shelf:
 
 
 def answer_question(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Answer:
-    """Return the vault's answer; ask again if its index was rebuilt meanwhile.
+    """Return the vault's answer, and ask again if its index was rebuilt meanwhile.
 
     A new index, built from git alone, has no uses and no other layers.
     """
@@ -456,7 +456,7 @@ def _text_reader(snapshot: Snapshot) -> Callable[[str], str]:
 
 
 def _index_tasks(snapshot: Staging) -> None:
-    """Index skills by the tasks that they rest on now."""
+    """Index skills by the tasks of the outcomes that they rest on."""
     names = snapshot.due.keys(TASKS)
     for start in range(0, len(names), _PAGE_SIZE):
         page = names[start : start + _PAGE_SIZE]
@@ -485,8 +485,7 @@ def choose_domain(shelf: Shelf, folder: Path, task: str = "", *, must_fit: bool 
 
     It is the domain of the folder's repository, else the only domain of the vault, else the domain
     whose skill or fact answers the task best. A vault without a domain gets `general`. If none of
-    several domains fits, raise UsageError, or without `must_fit` return the first, which will not
-    answer either.
+    several domains fits, raise UsageError, or without `must_fit` return the first.
     """
     snapshot = shelf.ready()
     repository = domain_of(folder, snapshot.policy.hook.domains, None)
@@ -512,7 +511,7 @@ def has_model() -> bool:
 
 
 def nearness_measure() -> Near | None:
-    """Return the measure of similar meaning; None if the extra `semantic` is absent."""
+    """Return the measure of similar meaning, or None without the extra `semantic`."""
     return vectors.compute_nearness if has_model() else None
 
 
@@ -544,7 +543,7 @@ def _served_skills(snapshot: Snapshot, names: Iterable[str]) -> list[Skill]:
 def _candidates_of(
     snapshot: Snapshot, evidence: Mapping[str, Evidence], domain: str | None
 ) -> list[Candidate]:
-    """Return the served skills by name: of a domain and without one, or all."""
+    """Return the served skills by name: of a domain and of no domain, or all."""
     rows = snapshot.skills.candidates(domain)
     return list(_convert_rows(snapshot, rows, evidence, domain))
 
@@ -602,7 +601,7 @@ def _assess_skill(
 
 
 def _proven_date(snapshot: Snapshot, skill: Skill) -> datetime | None:
-    """Return the date since which a skill is proven; None if no commit of the program says it."""
+    """Return the date since which a skill is proven, or None if no commit of the program has it."""
     if skill.status != "proven":
         return None
     commits = snapshot.history.commits_changing(Ref("skill", skill.name))  # newest first
@@ -622,7 +621,7 @@ def _vault_skills(snapshot: Snapshot) -> Iterator[ShelfSkill]:
 
 
 def _earned_status(name: str, status: str, evidence: Evidence, rules: Rules) -> str:
-    """Compute the status of a skill of another layer, which no commit of the vault records."""
+    """Compute the status of a skill of another layer, because no commit of the vault has it."""
     if name in rules.policy.shelf.pinned:
         return "pinned"
     if evidence is effect.NO_EVIDENCE or status not in ("testing", "proven"):

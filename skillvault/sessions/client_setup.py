@@ -1,8 +1,8 @@
 """Set up an agent's client for a vault, and remove the setup, by editing the client's files.
 
 The old content of each file is saved in the user's state folder, so that a removal can restore it
-even without the vault. If a file was changed later, only our lines are removed. The lines of each
-client are in `clients/setups.py`.
+even without the vault. If a file was changed later, only the lines of the setup are removed. The
+lines of each client are in `clients/setups.py`.
 """
 
 import base64
@@ -279,7 +279,7 @@ def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileC
 
 
 def _take_out(edit: FileEdit, content: bytes | None, record: SetupRecord) -> bytes | None:
-    """Return a file's content without our lines.
+    """Return a file's content without the lines of the setup.
 
     Return the content before the setup if nothing else changed, and None if the setup created the
     file and nothing else is in it.

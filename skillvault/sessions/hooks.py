@@ -69,7 +69,7 @@ _INTERRUPTED = BadInputError(
 class HookVault(Struct, frozen=True, kw_only=True):
     """The parts of a vault that an event needs.
 
-    `ask` lets the judge's client be asked later.
+    `ask` sends the due questions to the judge's client later.
     """
 
     root: Path
@@ -206,7 +206,7 @@ class Hooks:
         return render.element("learned", render.inert_body("\n".join(lines))), names
 
     def _skills_to_brief(self, domain: str) -> Iterator[tuple[str, str]]:
-        """Yield (name, description) of the domain's own skills, the strategy first."""
+        """Yield (name, description) of the domain's skills, the strategy first."""
         skills = self._vault.shelf().live(domain)
         lessons = [skill for skill in skills if skill.kind in _BRIEFED and skill.domain == domain]
         records = self._vault.store.snapshot().skills.get_many([skill.name for skill in lessons])

@@ -66,7 +66,7 @@ class BranchTips(NamedTuple):
 
 
 class BranchCleanup(Struct):
-    """The names of removed branches, and for each branch that is left the reason."""
+    """The names of removed branches, and the reason for each branch that is left."""
 
     removed: list[str]
     left: dict[str, str]

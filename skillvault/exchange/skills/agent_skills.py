@@ -86,7 +86,7 @@ def read_skill(
 
 
 def complete(text: str, folder: str) -> str:
-    """Mend a SKILL.md: quote values, and let the first paragraph stand for a missing description.
+    """Repair a SKILL.md: quote values, and use the first paragraph as a missing description.
 
     Claude Code, too, reads a file without front matter by its `folder` and first paragraph.
     """
@@ -138,7 +138,7 @@ def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
 def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
     """Convert a skill of a vault to its author's files, with the exported name and description.
 
-    If the author's front matter is not valid YAML, the files are valid ones instead.
+    If the author's front matter is not valid YAML, return valid files instead.
     """
     author_meta = read_author_meta(skill.files)
     if slug_of(str(author_meta.get("name"))) != skill.name:
@@ -252,7 +252,7 @@ def from_text(text: Any) -> Any:
 
 
 def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
-    """Return a folder name for a skill. Raise BadInputError if its name gives none."""
+    """Return a folder name for a skill. Raise BadInputError if its name has no usable letters."""
     if name := slug_of(str(meta.get("name") or folder)):
         return name
     raise BadInputError(
@@ -354,7 +354,7 @@ def _vault_text(key: str, value: Any) -> str:
 
 
 def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata of a skill. Anything but a mapping gets the key `metadata`."""
+    """Return the metadata of a skill. A value that is no mapping gets the key `metadata`."""
     metadata = meta.get("metadata")
     if metadata is None:
         return {}
@@ -437,7 +437,7 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_short_form(value: Any, key: str, text: str) -> bool:
-    """Return True if a value is the stored text, made valid by the vault or an export."""
+    """Return True if a value is the stored text after the vault or an export made it valid."""
     author_value = from_text(text)
     if key != "description" or not isinstance(author_value, str):
         return bool(value == _fit_value(key, author_value))

@@ -1,6 +1,6 @@
 """Read the rules and skills in instruction files, such as AGENTS.md, and in guides for people.
 
-Each section of level 2 is either rules or a skill. The part of a page that skillvault exported
+Each section of level 2 gives either rules or a skill. A part that skillvault exported
 (`rule_files`) is read, too.
 """
 
@@ -42,7 +42,7 @@ def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
 def read_documents(tree: SourceTree, _folder: str, *, judged: bool = False) -> Iterator[TreeEntry]:
     """Yield the rules and how-tos in the documents of a tree, or in its only file.
 
-    With `judged`, sections that are neither by structure are left to a judge.
+    With `judged`, a judge decides about sections that are neither by structure.
     """
     is_single = len(tree.sizes) == 1
     return _read_pages(tree, lambda path: is_single or documents.is_document(path), judged=judged)

@@ -1,6 +1,6 @@
 """Find the rules and how-tos in instruction files (AGENTS.md) and guides (CONTRIBUTING.md).
 
-The path tells the kind of file. A list of dos and don'ts is rules; steps or commands are a how-to.
+The path tells the kind of file. Lists of dos and don'ts give rules; steps or commands a how-to.
 """
 
 import re
@@ -96,7 +96,7 @@ def is_document(path: str) -> bool:
 
 
 def clean_text(text: str) -> str:
-    """Return a text without comments, the block of skillvault, and stock sentences."""
+    """Remove comments, the block of skillvault and stock sentences from a text."""
     return _STOCK_SENTENCE.sub("", _remove_comments(managed_block.without_block(text)))
 
 

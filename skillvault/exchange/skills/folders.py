@@ -104,7 +104,7 @@ def read_page(tree: SourceTree, path: str) -> bytes:
 
 
 def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
-    """Read the pages whose paths fit, by path. Pages that are too large are left out."""
+    """Read the pages with matching paths, by path. Leave out pages that are too large."""
     return dict(tree.read([p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]))
 
 
@@ -158,7 +158,7 @@ def export_folders(
 def fit_descriptions(
     skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost
 ) -> tuple[list[OutgoingSkill], list[OmittedSkill], int | None]:
-    """Return (skills that fit with short descriptions, other skills, length of descriptions)."""
+    """Return the skills that fit, the others, and the length of the cut descriptions."""
     length = _description_limit(skills, budget, cost)
     short_skills = skills if length is None else _cut_descriptions(skills, length)
     return *select_fitting(short_skills, budget, cost), length
@@ -193,9 +193,9 @@ def listing_size(skill: OutgoingSkill) -> int:
 def select_fitting(
     skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost
 ) -> tuple[list[OutgoingSkill], list[OmittedSkill]]:
-    """Return (skills that fit a budget of characters, other skills), in order.
+    """Return the skills that fit a budget of characters, and the others, in order.
 
-    If a skill does not fit, a smaller skill after it still may.
+    If a skill does not fit, a later, smaller skill still may.
     """
     if budget is None:
         return [*skills], []

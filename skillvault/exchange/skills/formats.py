@@ -36,7 +36,7 @@ SkillWriter = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
 
 class SkillFormat(NamedTuple):
-    """The reader and the writer of one program's skills. None means that it has none.
+    """The reader and the writer of one program's skills. Each may be None.
 
     `recognises` returns True for a tree of that program.
     """

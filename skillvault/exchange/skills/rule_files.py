@@ -28,7 +28,7 @@ _PAGE_DESCRIPTION = "Rules and facts of this project"
 
 
 class Scope(NamedTuple):
-    """The condition for reading a file: always, for files of these globs, or as described."""
+    """The condition to read a file: always, for files of these globs, or as described."""
 
     description: str
     globs: str = ""
@@ -143,7 +143,7 @@ def _skill_line(host: RuleHost, skill: OutgoingSkill) -> str:
 
 
 def _page(host: RuleHost, rule_lines: Sequence[str], skills: Sequence[OutgoingSkill]) -> str:
-    """Return the page, or the part of it between the marks, or "" if it has no content."""
+    """Return the page or its part between the marks, or "" if it has no content."""
     parts = [_RULES + "".join(rule_lines)] if rule_lines else []
     if skills and host.is_shared:
         parts.append(_SKILLS + "".join(_skill_line(host, skill) for skill in skills))
@@ -215,7 +215,7 @@ def _read_block(content: bytes) -> bytes | None:
 
 
 def _replace_block(content: bytes, block: bytes | None) -> bytes | None:
-    """Return a page with another block or without it, or None if nothing else is left."""
+    """Replace or remove the block of a page. Return None if nothing else is left."""
     page = front_matter.text_of(content)
     bom = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
     managed_block.split_page(page, EXPORT)  # refuses marks that are not one pair

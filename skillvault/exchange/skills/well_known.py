@@ -1,6 +1,6 @@
 """Read and write the skills of a site: `.well-known/agent-skills/index.json` (0.2.0).
 
-A skill of one file is published as this file, a larger skill as an archive. A file is accepted only
+A skill of one file is published as that file, a larger skill as an archive. A file is accepted only
 if its digest is in the index. Equal skills give equal bytes, with a fixed time.
 """
 
@@ -47,7 +47,7 @@ class SiteSkill(Struct, frozen=True):
 
 
 def fetch_index(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInputError]]:
-    """Return (skills, errors by key of the index) of a site.
+    """Return the skills of a site, and errors by key of its index.
 
     Raises BadInputError if the site has no index of this version.
     """
@@ -64,7 +64,7 @@ def fetch_index(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, Bad
 
 
 def fetch_files(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
-    """Fetch the files of a skill. Raise BadInputError if the digest is not the index's."""
+    """Fetch the files of a skill. Raise BadInputError if the digest differs from the index."""
     content = fetch(skill.url)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if digest != skill.digest:
@@ -77,7 +77,7 @@ def fetch_files(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
 
 
 def parse_answer(content: bytes, url: str, code: str) -> Any:
-    """Parse the JSON that a server sent. Raise BadInputError with this code if it is not JSON."""
+    """Parse the JSON of a server. Raise BadInputError with `code` for another text."""
     try:
         return strict_json.load(content.decode("utf-8-sig"))
     except (BadInputError, UnicodeDecodeError) as error:

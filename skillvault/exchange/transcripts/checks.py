@@ -105,7 +105,7 @@ class Check(Struct, frozen=True):
 
 
 def find_tool(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
-    """Return (tool, True if the exit code belongs to it) for the check in a command, or None."""
+    """Return the tool of the check in a command, and True if the exit code belongs to it."""
     expanded = _SHELL_CALL.sub(lambda shell: shell["command"], command)
     parts = _PARTS.split(_QUOTATION.sub("''", expanded))
     check: tuple[str, bool] | None = None

@@ -1,7 +1,7 @@
 """Read the lines of a transcript of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
 
-Codex writes much twice, as an item and as an event, and only the items are read. In older versions
-a fork starts with a copy of its parent's lines, with the times of the parent or of the copying. The
+Codex writes messages twice, as an item and as an event. Only items are read. In older versions a
+fork starts with a copy of its parent's lines, with the times of the parent or of the copying. The
 copy is left out, because the parent's file has it. Only the tool calls of a helper are read.
 """
 

@@ -78,7 +78,7 @@ class PromptRun(Struct, kw_only=True):
     later_ids: list[str] = field(default_factory=list)
 
     def add_words(self, text: str | None, attended: bool | None) -> None:
-        """Add words that the user typed after the work, or against it during the work."""
+        """Add words that the user typed after the work, or typed to correct it."""
         if text:
             self.next_attended = attended and (self.next_words is None or self.next_attended)
             self.next_words = f"{self.next_words}\n{text}" if self.next_words else text
@@ -102,7 +102,7 @@ class PromptRun(Struct, kw_only=True):
 
     @property
     def is_command(self) -> bool:
-        """True if a command that is no check decides how the prompt ended."""
+        """True if a command, not a check, decides how the prompt ended."""
         return self.check is not None and self.check not in self.checks
 
     @property

@@ -74,7 +74,7 @@ class Transcript:
 
 
 def client_of(path: Path, start: int = 0) -> str | None:
-    """Return the client that wrote a file, or None for a file that is not a transcript."""
+    """Return the client that wrote a transcript, or None for another file."""
     client = _recognize_client(path, start)
     return client.words.client if client else None
 

@@ -345,7 +345,7 @@ def _code_name(text: str) -> str:
 
 
 def most_edited(files: Mapping[str, int], *, with_tests: bool) -> str:
-    """Return the name of the most edited file, or of the first if several are equal.
+    """Return the name of the most edited file, or of the first of several.
 
     Tests and manifests count only if nothing else was edited.
     """
@@ -359,6 +359,6 @@ def most_edited(files: Mapping[str, int], *, with_tests: bool) -> str:
 
 
 def _file_name(path: str) -> str:
-    """Return the name of a file, with its folder if the name says little."""
+    """Return the name of a file, with its folder if the name is a common one."""
     *folders, name = filter(None, _SEPARATOR.split(path))
     return f"{folders[-1]}/{name}" if folders and _PLAIN_NAME.match(name) else name

@@ -40,7 +40,7 @@ class ClientWords(Struct, frozen=True):
         return re.compile(texts, re.MULTILINE | re.DOTALL)
 
     def person_text(self, text: str) -> str:
-        """Return what a person wrote in a prompt, or "" for a text of the client alone."""
+        """Return the person's text in a prompt, or "" if the client wrote all of it."""
         rest = self.pattern("client part pattern").sub("", text)
         return "" if self.pattern("client text pattern").match(rest) else rest.strip()
 

@@ -33,7 +33,7 @@ class RecordFigures:
         self._text = _TIME.sub(" ", text)
 
     def without_other_facts(self, fact_id: str) -> "RecordFigures":
-        """Return the record without all facts but one, because they are about other outcomes.
+        """Return the record with only one of its facts, because facts are about other outcomes.
 
         A record that was cut off cannot be parsed and stays as it is.
         """

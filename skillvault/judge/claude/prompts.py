@@ -89,7 +89,7 @@ class Prompts(Struct, frozen=True):
         return f"<record>\n{_to_json(self.clean(material))}\n</record>"
 
     def shared_length(self, user: str, first: Mapping[str, Any]) -> int:
-        """Return the number of characters with which `user` frames `first`, or 0.
+        """Return the length of the beginning of `user` that frames `first`, or 0.
 
         `first` is the part of the data that several questions share.
         """

@@ -133,7 +133,7 @@ def with_answer(value: _Value, answer: AcceptedAnswer) -> _Value:
 class Questions:
     """The questions of a judge, with the prompts and the policy of a vault.
 
-    `calibrate` returns how right the judge's latest verdicts in a domain were, as material.
+    `calibrate` returns the accuracy of the judge's latest verdicts in a domain, as material.
     """
 
     policy: JudgePolicy

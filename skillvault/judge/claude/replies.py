@@ -128,7 +128,7 @@ def parse_reply(reply: PricedReply, shape: type[_Shape]) -> _Shape:
 
 
 def check_verdict(reply: VerdictReply, _record: RecordFigures, *, final: bool) -> VerdictReply:  # noqa: ARG001
-    """Return the reply as it is: the figures of a verdict are not checked."""
+    """Return the reply unchanged, because the figures of a verdict are not checked."""
     return reply
 
 
@@ -319,7 +319,7 @@ class SkillReader(NamedTuple):
         return replace(reply, title=title, description=description, sections=sections)
 
     def draft(self, reply: SkillReply) -> Draft:
-        """Convert a reply to a draft; take from the offline draft what the model did not write."""
+        """Convert a reply to a draft, with missing parts from the offline draft."""
         offline_draft, description = self.offline_draft, _plain_line(reply.description)
         # A client may show only the beginning of a description, so the use comes first.
         use, _, _ = offline_draft.description.partition(". ")
@@ -426,7 +426,7 @@ class PassageReader(NamedTuple):
         return reply
 
     def _find_fault(self, text: str, quote: str | None = None) -> str:
-        """Return why the passage does not support a text, or "" if it does."""
+        """Return the reason why the passage does not support a text, or ""."""
         passage = " ".join(self.passage.split())
         if quote is not None and (" ".join(quote.split()) or "\n") not in passage:
             return f"{shorten(quote, _MAX_SENTENCE)!r} does not stand in the passage"

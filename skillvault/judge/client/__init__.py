@@ -105,7 +105,7 @@ class Client(NamedTuple):
 
 
 def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
-    """Combine requests into one prompt; shared instructions, schemas and lists come once."""
+    """Combine requests into one prompt, with shared instructions, schemas and lists only once."""
     letters = {
         text: chr(65 + n) for n, text in enumerate(dict.fromkeys(r.system for r in requests))
     }

@@ -132,7 +132,7 @@ def _title(brief: Findings) -> str:
 
 
 def _title_of(subject: str, brief: Findings) -> str:
-    """Return a subject with the gist of a statement, or with one that several runs support."""
+    """Return a subject with the gist of a statement, or with a statement of several runs."""
     statements = (item for item in brief.statements if item.kind != "tried")
     gists = (item.gist or item.text * (len(item.supporting) > 1) for item in statements)
     titles = (f"{subject}: {gist.rstrip('.')}" for gist in gists if gist)
@@ -141,7 +141,7 @@ def _title_of(subject: str, brief: Findings) -> str:
 
 
 def _use_of(brief: Findings) -> str:
-    """Return when to use a skill, in the words of the decisions: `before deploy on web-1`."""
+    """Return the occasion to use a skill, in words of the decisions: `before deploy on web-1`."""
     outcomes = brief.account.outcomes
     if brief.kind in ("evolved", "strategy"):
         actions = dict.fromkeys(inline(outcome.decision.action) for outcome in outcomes)
@@ -417,7 +417,7 @@ def draft_period(brief: Period) -> Draft | None:
 
 
 def _period_use(period: Period) -> str:
-    """Return when to use a strategy: before its most frequent actions, as many as fit."""
+    """Return the occasion to use a strategy: before its most frequent actions, as many as fit."""
     names = [inline(action, 40) for action in account_rules.group_by_action(period.outcomes)][
         :_MAX_ACTIONS
     ]
@@ -429,7 +429,7 @@ def _period_use(period: Period) -> str:
 
 
 def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
-    """Return the most certain rules, without rules about the same outcomes as a surer one."""
+    """Return the most certain rules, without rules about the same outcomes."""
     distinct_rules: list[Separation] = []
     for rule in sorted(period.rules, key=lambda rule: -rule.z):
         if rule.is_loss == avoid and not any(

@@ -128,7 +128,7 @@ def insight_text(case: Case) -> InsightText | None:
     """Return the insight about an outcome, or None if there is nothing to say.
 
     A mere error is skipped, because only its frequency teaches something. A refused claim says
-    nothing about the cause, and neither does what the same report found.
+    nothing about the cause, and neither do findings of the same report.
     """
     outcome = case.outcome
     # A person's words are quoted in a guide and as a proposed rule. A fact with them would stay

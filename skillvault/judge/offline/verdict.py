@@ -49,10 +49,10 @@ _MIN_UNNAMED_WEIGHT = 30  # a word of less weight counts only with the name of i
 class ReasoningStatement(NamedTuple):
     """A statement of a reasoning, with the parts that concern this decision.
 
-    `cited_keys` are the conditions that the statement names with their values;
-    `contradicted_keys` are those to which it gives a wrong value. `figures` are counts and
-    measures. `general_words` fit any decision; `topic_words` are the other words.
-    `is_announcement` is true if the statement announces something.
+    `cited_keys` are the conditions that the statement names with their values; `contradicted_keys`
+    are conditions to which it gives a wrong value. `figures` are counts and measures.
+    `general_words` fit any decision; `topic_words` are the other words. `is_announcement` is true
+    if the statement announces something.
     """
 
     text: str
@@ -150,7 +150,7 @@ class Figure(NamedTuple):
     is_percent: bool
 
     def matches(self, original: "Figure") -> bool:
-        """Return True if this figure is the `original`, rounded or in per cent."""
+        """Return True if this figure is the `original`, perhaps rounded or in per cent."""
         tolerance = min(self.rounding, _MAX_ROUNDING * self.amount) + 1e-12
         percent = original.amount * self._scale(original)
         return min(abs(self.amount - amount) for amount in (original.amount, percent)) <= tolerance
@@ -425,7 +425,7 @@ def _mentions(reasoning: str, key: str, value: Scalar) -> bool:
 
 
 def _missed_conditions(material: _DecisionMaterial) -> list[str]:
-    """Return a sentence for each condition with a text value that the reasoning leaves out."""
+    """Return a sentence for each condition with a text value that the reasoning does not name."""
     if not material.reading.size:
         return []
     conditions = {

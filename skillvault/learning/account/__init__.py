@@ -1,1 +1,1 @@
-"""account: the statements about the outcomes of an action or a subject, for skills to hold."""
+"""account: the statements about the outcomes of an action or a subject, which make up skills."""

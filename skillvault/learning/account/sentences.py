@@ -207,7 +207,7 @@ def balance_sentence(action: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield those of `average win +4 %`, `average loss -3 %` and `1 neutral` that apply."""
+    """Yield the parts that apply of `average win +4 %`, `average loss -3 %` and `1 neutral`."""
     for status, noun in (("success", "win"), ("failure", "loss")):
         results = [outcome.result for outcome in outcomes if outcome.result.status == status]
         scores = [result.score for result in results if result.score is not None]

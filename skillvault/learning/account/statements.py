@@ -81,7 +81,7 @@ def graded_findings(account: Account, kind: SkillKind, members: Sequence[Outcome
 
 
 def calls_for_skill(findings: Findings) -> bool:
-    """Return True if findings are enough for a skill: for a guide, two runs without advice."""
+    """Return True if findings are enough for a skill. A guide needs advice or two runs."""
     has_tries = findings.kind == "guide" and len(findings.account.outcomes) > 1
     return any(has_tries or statement.kind != "tried" for statement in findings.statements)
 
@@ -244,8 +244,8 @@ def sides_of(
 ) -> tuple[_IdPair, _IdPair]:
     """Return the ids of the outcomes that meet a rule, and of those that do not.
 
-    Each is a pair: outcomes with the result of the rule, and outcomes without. Neutral outcomes do
-    not count for a lead.
+    Each is a pair: outcomes with the result of the rule, and outcomes without it. Neutral outcomes
+    do not count for a lead.
     """
     sides: dict[tuple[bool, bool], list[str]] = defaultdict(list)
     for outcome in outcomes:
@@ -367,7 +367,7 @@ def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[S
 
 
 def is_one_sided(successes: int, failures: int) -> bool:
-    """Return True if chance does not explain that one result is more frequent (sign test)."""
+    """Return True if one result is more frequent than by chance (sign test)."""
     if not (successes and failures):
         return bool(successes or failures)
     count, majority = successes + failures, max(successes, failures)

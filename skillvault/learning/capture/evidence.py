@@ -1,4 +1,4 @@
-"""Find the search terms of a rule, and decide if enough files of the code contain them.
+"""Find the search terms of a rule, and decide if enough files contain them.
 
 `loop/code_bases.py` searches the code for the terms between `search_terms` and `rule_evidence`.
 """

@@ -49,8 +49,8 @@ class StatedRule(NamedTuple):
 class LearnedText(Struct, frozen=True):
     """The rules and patterns of a prompt, and the numbers of those that were cut.
 
-    `stated` has rules of the user, newest first, `patterns` the best first, and `rules` noted
-    rules, newest last.
+    `stated` has rules of the user, newest first, `patterns` has patterns, best first, and `rules`
+    has noted rules, newest last.
     """
 
     stated: tuple[StatedRule, ...] = ()
@@ -62,7 +62,7 @@ class LearnedText(Struct, frozen=True):
 
     @property
     def prompt_text(self) -> str:
-        """All rules and patterns as text of a prompt, or "" without any."""
+        """All rules and patterns as text of a prompt, or "" if there are none."""
         rule_lines = (f"- {_one_line(rule)}" for rule in self.rules)
         sections = [
             _section(STATED, (rule.line for rule in self.stated)),

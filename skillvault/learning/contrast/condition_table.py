@@ -154,7 +154,7 @@ def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _is_result(value: Scalar) -> bool:
-    """Return True if a value is about a result; `win` is not, it may be an operating system."""
+    """Return True if a value is about a result, except `win`, which may be an operating system."""
     word = value.strip().lower() if isinstance(value, str) else ""
     return word in ("loss", "losses") or (is_result_word(word) and word != "win")
 

@@ -58,7 +58,7 @@ class _Episodes(NamedTuple):
 
 
 class _Cuts(NamedTuple):
-    """The conditions to compare: `truth` and `recorded` as (cuts x episodes)."""
+    """The conditions to compare, with `truth` and `recorded` as (cuts x episodes)."""
 
     columns: list[Column]
     keys: Ints

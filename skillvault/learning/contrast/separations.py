@@ -173,7 +173,7 @@ def _find_candidates(table: ConditionTable, sample: Sample) -> list[SeparationCa
 
 
 def rotations(strata: Ints, seed: bytes) -> Ints:
-    """Return which result each outcome gets (shifts x outcomes), unshifted first.
+    """Return the index of the result for each outcome (shifts x outcomes), unshifted first.
 
     A single agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
     """
@@ -280,7 +280,7 @@ def _adds_information(
 
 
 def _session_threshold(candidate: SeparationCandidate, sample: Sample) -> float:
-    """Return the standard errors that a candidate must reach, because sessions share their luck.
+    """Return the standard errors that a candidate must reach, given that sessions share their luck.
 
     A condition that is the same in a whole session must reach more if there are few sessions. The
     formula expands Student's quantile around the normal quantile (Abramowitz and Stegun 26.7.5).
@@ -299,8 +299,8 @@ def _holds_in_parts(
 ) -> bool:
     """Return True if a candidate still holds, and each part of a pair adds to the other part.
 
-    The partner of a condition in `single_keys` must add more, because of many possible partners
-    chance makes the best one look useful.
+    The partner of a condition in `single_keys` must add more: the best of many possible partners
+    looks useful by chance.
     """
     result = candidate.result
     if len(candidate.conditions) == 1:
@@ -316,9 +316,9 @@ def _holds_in_parts(
 
 
 def still_holds(truth: Bools, recorded: Bools, result: str, sample: Sample) -> bool:
-    """Return False if a condition separates the results no longer in the later half.
+    """Return True if a condition still separates the results in the later half.
 
-    Return True if the later half has too few outcomes to tell.
+    Also return True if the later half has too few outcomes to tell.
     """
     half = _late_half(sample)
     if (truth & half).sum() < _MIN_LATE or (recorded & ~truth & half).sum() < _MIN_LATE:

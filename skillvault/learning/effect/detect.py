@@ -65,12 +65,12 @@ def detect_all(
     *,
     handles: Mapping[str, str] | None = None,
 ) -> dict[str, Detection]:
-    """Map each skill that a text applies, overrules or declines to its detection.
+    """Return how a text uses each skill that it applies, overrules or declines.
 
     `applied` is the list of the outcome, or None if the outcome has no list. `names` is the result
     of `index_by_word` for all skills. `shown_texts` maps each skill that the agent got to its text,
-    in the order shown. `handles` maps the short names in the recommendation to skills (default:
-    S1, S2, …).
+    in the order shown. `handles` maps the short names in the recommendation to skills (default: S1,
+    S2, …).
     """
     if applied is not None:
         listed_names = {name.replace("_", "-") for name in applied}  # `_` in a foreign name is `-`
@@ -180,8 +180,8 @@ ReadText = Callable[[str, str], str]  # (skill, blob) -> the skill's text at tha
 class DetectedUse(Struct, frozen=True, order=True):
     """The use of one skill in the decision of one outcome.
 
-    `match` is `none` if the agent got the skill and did not apply it as far as the text shows;
-    `confidence` is then the probability that it was applied. `made` is the time of the decision.
+    `match` is `none` if the agent got the skill and the text does not show that it was applied;
+    `confidence` is then the probability that it was. `made` is the time of the decision.
     """
 
     skill: str

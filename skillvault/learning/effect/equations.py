@@ -45,7 +45,7 @@ _MAX_CHOICES = 400  # with more skills, all share one effect of choosing
 
 
 class _Role(NamedTuple):
-    """For each sum (base, uses, offers) an unknown that depends on it, and the factor."""
+    """For each sum (base, uses, offers), an unknown that depends on it, and the factor."""
 
     unknowns: Ints
     factors: Floats
@@ -66,7 +66,7 @@ def domain_effects(
 ) -> Iterator[tuple[Column, DomainEffect]]:
     """Yield the effect of each column in each domain.
 
-    All domains together say which base rates and which effects of choosing are to be expected.
+    The expected base rates and effects of choosing come from all domains together.
     """
     systems = [system_of(sums) for sums in domains]
     solutions = [

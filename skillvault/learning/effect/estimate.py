@@ -212,7 +212,7 @@ def _sum_by_code(codes: Ints, weights: Floats) -> tuple[Ints, Floats]:
 
 
 def _add_error_sums(sums: Sums, entries: _Entries, policy: EffectPolicy) -> Sums:
-    """Add what needs the errors of a first solution: noise, episode factors, recent effects."""
+    """Add the sums that need a first solution's errors: noise, episode factors, recent effects."""
     count = len(sums.columns)
     system = equations.system_of(sums)
     precision = equations.precision_of(sums.columns, policy, system.slope)
@@ -280,7 +280,7 @@ def _recent_effects(
 ) -> Iterator[tuple[tuple[float, float], float]]:
     """Yield (precision, effect) of each column's latest uses, and the variance of its change.
 
-    Yield (0, 0) for a column that has only `times` uses or fewer.
+    Yield (0, 0) for a column with at most `times` uses.
     """
     error_sums = np.concatenate([np.cumsum(errors[::-1])[::-1], [0.0]])
     order = np.argsort(entries.columns, kind="stable")

@@ -278,7 +278,7 @@ def verdict_of(evidence: Evidence, policy: Policy) -> Verdict:
 
 
 def is_new(evidence: Evidence, policy: Policy) -> bool:
-    """Return True if a skill has few uses, and these do not show already that it hurts."""
+    """Return True if a skill has few uses, which do not yet show that it hurts."""
     times, lift, settings = evidence.times_applied, evidence.lift, policy.effect
     if is_on_trial(evidence, policy):
         return True
@@ -338,7 +338,7 @@ def qualifies(status: str, evidence: Evidence, policy: Policy) -> bool:
 def gains(
     evidence: Evidence, elsewhere: float, draw: Callable[[], float] | None, policy: Policy
 ) -> dict[str, float]:
-    """Return what a skill's rank gains from its lift, or from the lift that other tools measured.
+    """Return the gain in rank from a skill's lift, or from the lift that other tools measured.
 
     `draw` returns a normally distributed random number; it is None if nothing is explored.
     """

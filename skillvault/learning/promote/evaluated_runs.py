@@ -219,7 +219,7 @@ def _reported_figures(outcome: Outcome) -> Iterator[str]:
 def _digests(text: str, outcome: Outcome) -> frozenset[str]:
     """Return two digests of a text: with the values of the outcome, and without them.
 
-    By the second, runs with the same words and other values are the same.
+    By the second digest, runs are the same if only their values differ.
     """
     tokens = frozenset(_TOKEN.findall(text.casefold()))
     values = (outcome.decision.target or "", *_observed_figures(outcome))
@@ -240,7 +240,7 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 class RunHistory(Struct, frozen=True, kw_only=True):
-    """Queries to the index about runs that were weighed before, by domain and digests.
+    """Queries to the index about runs that were weighed earlier, by domain and digests.
 
     `claims` returns a run for each claim with one of the lookup keys. `makers` returns (digest,
     fact, evaluation) for the first facts. `supporters_at` returns the runs that support a fact and
@@ -257,7 +257,7 @@ class RunHistory(Struct, frozen=True, kw_only=True):
 
 
 class RunBook:
-    """The runs that were weighed before, and the new runs of this run of the loop."""
+    """The runs that were weighed earlier, and the new runs."""
 
     def __init__(self, history: RunHistory) -> None:
         self.history = history

@@ -41,7 +41,7 @@ _MAX_COIN_CHANCE = 0.05  # probability that a fair coin gives such different res
 class PromotionRecords(Struct, kw_only=True, dict=True):
     """The records and queries that the rules of `promote` use.
 
-    `made_skills` maps facts to the skill that a commit made of them, even if the link is gone.
+    `made_skills` maps facts to the skill that a commit made of them, even if the link is removed.
     `taken_away` has the evaluations whose fact a person removed. `support` returns the evaluations
     that made or repeat facts, by id. `outcomes_of` returns the outcomes of evaluations.
     `sessions_of` returns the sessions of the outcomes that support facts, or enough of them to
@@ -235,7 +235,7 @@ class DomainTexts:
         self._facts.add(words(text))
 
     def find_repeated(self, evaluation: Evaluation) -> tuple[Rejection | None, str | None]:
-        """Return (rejection, fact) that the insight of an evaluation repeats, None for neither."""
+        """Return the rejection and the fact that the insight of an evaluation repeats, or None."""
         insight_words = words(evaluation.key_insight or "")
         nearest_fact = self._facts.closest(insight_words)
         if nearest_fact is not None:
@@ -250,10 +250,10 @@ class DomainTexts:
 
 
 def is_contested(fact: Fact, runs: int, opponents: int) -> bool:
-    """Return True if so many runs contradict a fact that it is not used.
+    """Return True if too many runs contradict a fact.
 
-    They are at least as many as the runs for it, or the fact states a ground that occurs by chance
-    with success and failure alike. The word of a person counts as a run for the fact.
+    They are at least as many as the runs for it, or the fact states a ground that occurs with
+    success and failure alike. A person's statement counts as a run for the fact.
     """
     if opponents >= runs + (fact.kind == "human"):
         return opponents > 0
@@ -285,7 +285,7 @@ def _is_biased(runs: int, opponents: int) -> bool:
 
 
 def fact_text(evaluation: Evaluation) -> str:
-    """Return the insight, and on a second line the advice without a quotation that is in both."""
+    """Return the insight, and on a second line the advice without quotations of the insight."""
     insight, advice = evaluation.key_insight or "", evaluation.better_approach or ""
     request, _, quotation = advice.partition(": “")
     if quotation and quotation in insight:
@@ -433,7 +433,7 @@ class Neighbours:
         return neighbours
 
     def _shared_needed(self, size: int, other_size: int) -> int | None:
-        """Return how many words sets of these sizes must share, or None if that cannot be."""
+        """Return the number of words that sets of these sizes must share, or None for too many."""
         count = max(int(self.threshold / (1 + self.threshold) * (size + other_size)) - 1, 1)
         while count <= min(size, other_size):
             if count / (size + other_size - count) > self.threshold:
@@ -442,7 +442,7 @@ class Neighbours:
         return None
 
     def _count_shared(self, text: frozenset[str]) -> list[_TextSet]:
-        """Count the words shared with each text; plane i has bit i of the count of each text."""
+        """Count the words shared with each text. Plane i has bit i of the counts."""
         planes: list[_TextSet] = []
         for word in text:
             carry = self._holders.get(word, 0)

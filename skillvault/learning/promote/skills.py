@@ -122,7 +122,6 @@ def plan_patterns(
 
 
 def _find_patterns(records: PromotionRecords, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
-    """Yield (pattern, True if the pattern owns its skill)."""
     groups = list(_find_recurring(records, policy))
     assignments = assign_skills([facts for _, facts in groups], records.skills_of)
     for (kind, facts), (skill, is_owner) in zip(groups, assignments, strict=True):

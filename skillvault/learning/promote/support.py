@@ -251,7 +251,7 @@ class Support:
         return fact in self._facts
 
     def _add_link(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:
-        """Link a run to a fact; if the judge named the fact, its word decides the stance."""
+        """Link a run to a fact; if the judge named the fact, the judge decides the stance."""
         if fact == run.named_fact:
             stance = "against" if run.evaluation.contradicts else "for"
         if stance == "for" and fact in run.evaluation.unlike:
@@ -264,7 +264,7 @@ class Support:
             self._links[link.id] = link
 
     def _retell(self, fact: Fact, run: EvaluatedRun) -> None:
-        """Give a fact the text of its earliest run and the importance of its most certain run."""
+        """Give a fact the text of its earliest run, and the importance of its most certain run."""
         retelling = self._retellings.get(fact.id)
         importance = retelling.importance if retelling else fact.importance
         new_importance = "high" if "high" in (importance, self._importance(run)) else importance

@@ -43,7 +43,7 @@ class Succession(Struct, frozen=True):
 def find_versions(
     text: str, facts: Iterable[Fact], support: Mapping[str, int], *, keeps_both: bool = False
 ) -> FactVersions:
-    """Compare a person's statement with facts that may say the same or state another value.
+    """Compare a person's statement with facts that may repeat it or state another value.
 
     Copies differ at most in case and spacing. The statement counts as one run, and replaces an
     older version that has no more support. `support` maps facts to the number of runs for the fact
@@ -72,13 +72,13 @@ def find_versions(
 def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
     """Return True if a newer version has at least the support of an older version.
 
-    `runs` are those of the older version; the word of a person counts as one more.
+    `runs` counts the runs of the older version; a person's statement counts as one more.
     """
     return runs + (older.kind == "human") <= newer_runs
 
 
 def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime) -> Succession:
-    """Plan that a fact replaces its latest older version, and each version the one before it.
+    """Plan the replacements: a fact replaces its latest older version, and so on.
 
     A family is an older version with the versions that it replaced itself.
     """

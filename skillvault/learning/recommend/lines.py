@@ -79,7 +79,7 @@ def _word_stems(text: str) -> set[str]:
 
 
 def cut_excerpt(task: str, body: str, tried_lines: Sequence[str], about: str = "") -> str:
-    """Cut a guide to its rules, the lines nearest to a task, and first deeds of no other target.
+    """Cut a guide to its rules, the lines nearest to a task, and its first deeds.
 
     A line of `tried_lines` near the task is added if the text does not cover it. Sections that a
     person wrote stay whole, and so does a text without a line about the task.
@@ -138,7 +138,7 @@ def _cut_section(section: str, near_lines: Sequence[str]) -> str:
 
 
 def is_covered(line: str, body: str) -> bool:
-    """Return True if a text has the deed in the line of a try already."""
+    """Return True if a text already has the deed of a line."""
     deed = _DEED_END.split(line.partition(": ")[2], maxsplit=1)[0].rstrip(".")
     _, _, plain_deed = deed.partition(": ")  # a text leaves the target out if all are equal
     return deed in body or (plain_deed != "" and plain_deed in body)

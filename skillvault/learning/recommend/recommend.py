@@ -1,4 +1,4 @@
-"""Choose and order the skills for a task, and give the reason for each skill that is left out.
+"""Choose and order the skills for a task, with the reason for each skill that is left out.
 
 `recommend` scores the candidates, leaves out those that are not about the task, and lets
 `disclosure` decide how much of each text is shown. `serving/` reads the skills and calls it. The
@@ -167,7 +167,7 @@ class Selection(Struct, frozen=True):
 
 
 class Background(Struct, frozen=True):
-    """Further data about the skills and the task.
+    """More data about the skills and the task.
 
     `about` returns the description and path of a skill. `actions` has the actions of skills that
     may answer the task. `leads` ranks the skills about the requested action, from 0. `excerpts` has
@@ -182,7 +182,7 @@ class Background(Struct, frozen=True):
 
 
 class Others(Struct, frozen=True):
-    """The live skills that a task does not concern and that nobody used; `read` is called late."""
+    """The unused live skills that have nothing to do with the task; `read` is called late."""
 
     count: int
     read: Callable[[], Iterable[Candidate]]
@@ -295,7 +295,7 @@ def recommend(
 
 
 def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
-    """Return the skills to serve without a task: pinned skills, then the most helpful first."""
+    """Return the skills to serve without a task: pinned skills, then the others, best first."""
     offered = (c for c in candidates if not c.seed or c.status == "pinned")
     pool = [c for c in offered if c.status not in NOT_LIVE and _is_qualified(c, rules)]
 
@@ -350,7 +350,7 @@ def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -
 
 
 def _eligibility_test(request: _Request, excluded: Collection[str]) -> Callable[[_Contender], bool]:
-    """Return a test if a skill may be shown: it is requested, or close to the task."""
+    """Return a function that tests if a skill is requested or close to the task."""
     query, min_relevance = request.query, request.rules.policy.recommend.min_relevance
     answers = {*_find_answering(request, excluded)}
     answers.update(request.background.leads if query.action else ())
@@ -368,8 +368,8 @@ def _eligibility_test(request: _Request, excluded: Collection[str]) -> Callable[
 def _find_answering(request: _Request, excluded: Collection[str]) -> list[str]:
     """Return the skills that answer the task by the evidence of their texts.
 
-    If one skill has enough evidence, nearly enough suffices for the others. A learned skill about
-    other actions than the best learned skill needs nearly as much evidence as the best.
+    If one skill has enough evidence, the others need a little less. A learned skill about other
+    actions than the best learned skill needs nearly as much evidence as the best.
     """
     weighing, actions = request.weighing, request.background.actions
     settings = request.rules.policy.recommend
@@ -430,7 +430,7 @@ def _score(candidate: Candidate, request: _Request) -> _Contender:
 
 
 def _may_gain(candidate: Candidate) -> bool:
-    """Return True if a skill was used or proven, which few skills of a large library are."""
+    """Return True if a skill was used or proven; few skills of a large library were."""
     is_used = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere != 0
     return is_used or candidate.status == "proven"
 

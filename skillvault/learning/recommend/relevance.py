@@ -69,7 +69,7 @@ def applies(boost: Boost, kind: str, context: Context) -> bool:
 
 
 def has_word(boost: Boost, body: str) -> bool:
-    """Return True if the text has a word of a boost, or the boost has no words."""
+    """Return True if the text has a word of the boost, or if the boost has no words."""
     text = body.lower() if boost.says else ""
     return not boost.says or any(word.lower() in text for word in boost.says)
 
@@ -126,7 +126,7 @@ class Weighing:
         return self._matches.get(name, NO_MATCH).evidence
 
     def parts(self, name: str, kind: str) -> dict[str, float]:
-        """Return the parts of the relevance of a skill by name, in the order of the policy."""
+        """Return each part of a skill's relevance with its name, in the order of the policy."""
         contributions = {"base": self._policy.base}
         for boost in self._policy.boosts:
             if applies(boost, kind, self._context) and has_word(boost, self._read_text(name)):
@@ -136,7 +136,7 @@ class Weighing:
         return {part: round(value, 6) for part, value in contributions.items()}
 
     def _task_part(self, name: str) -> float:
-        """Return what the task adds: negative without a match, positive with a good match."""
+        """Return the part of the task: negative without a match, positive with a good match."""
         share = self._matches.get(name, NO_MATCH).score / self._best
         return self._policy.task * (2 * share - 1)
 

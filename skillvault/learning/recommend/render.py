@@ -29,7 +29,7 @@ _TAG = regex(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 
 def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:
-    """Return the skills with their badges, the facts and the instruction, or "" without any.
+    """Render the skills with their badges, the facts and the instruction, or return "".
 
     With `knows_instruction`, one line reminds the agent of the instruction that it read before.
     """
@@ -39,7 +39,7 @@ def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:
 
 
 def xml(answer: Selection) -> str:
-    """Return the XML of skills and facts, without badges and instruction, or "" without any."""
+    """Render skills and facts as XML, without badges and instruction, or return ""."""
     return "\n".join(_blocks(answer, _by_name))
 
 

@@ -1,7 +1,7 @@
 """Select skills of the shelf by layer, name, tag, role, stage and pin.
 
-Later layers override earlier layers by name. These are the selections that a caller asks for by
-name; `recommend` chooses skills for a task by evidence.
+Later layers override earlier layers by name. A caller asks for these selections; `recommend`
+chooses skills for a task by evidence.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ def get_by_pipeline_stage(skills: Iterable[Skill], stage: str) -> list[Skill]:
 
 
 def candidates(skills: Iterable[Skill], role: str | None, stage: str | None) -> list[Skill]:
-    """Return the skills for the role or the stage; all skills without either."""
+    """Return the skills for the role or the stage, or all skills if both are None."""
     if role is None and stage is None:
         return [*skills]
     return [skill for skill in skills if role in skill.roles or stage in skill.stages]

@@ -1,1 +1,1 @@
-"""The rules of `profile: seed`, which follows the five designs to the letter."""
+"""The rules of `profile: seed`, which follows the five original designs exactly."""

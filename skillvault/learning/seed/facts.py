@@ -1,4 +1,4 @@
-"""Facts in the profile `seed`: a strong, confirmed verdict makes a fact, and repeats support it.
+"""Facts in the profile `seed`: a strong, confirmed verdict makes a fact, repetitions support it.
 
 `loop/seed.py` calls `plan_facts`; other profiles use `promote/support.py`.
 """

@@ -67,7 +67,7 @@ class OutcomeRecords(Struct, frozen=True, kw_only=True):
 def significance(
     outcome: Outcome, previous: Outcome | None, policy: Policy
 ) -> tuple[SkillKind | None, str]:
-    """Return (kind of an outcome's skill or None, reason); score or novelty decide."""
+    """Return the kind of an outcome's skill or None, and the reason; score or novelty decide."""
     score, rules = outcome.result.score, policy.generate
     if score is not None:
         kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
@@ -148,7 +148,7 @@ class Wording(Struct, frozen=True, kw_only=True, order=True):
     evolved: bool = False
 
     def is_similar(self, wording: "Wording", threshold: float) -> bool:
-        """Return True if a text of each is more similar (Jaccard index) than `threshold`."""
+        """Return True if two of their texts are more similar (Jaccard index) than `threshold`."""
         pairs = ((first, second) for first in self.texts for second in wording.texts)
         return any(jaccard(first, second) > threshold for first, second in pairs)
 

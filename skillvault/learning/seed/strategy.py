@@ -1,7 +1,7 @@
 """The strategy of the profile `seed`: one skill from the latest outcomes of a domain.
 
-`strategy_state` decides when to write it, `period_of` collects what it is written from, and
-`first_change` and `next_change` build the commits. Sections that a person wrote stay.
+`strategy_state` decides when to write it, `period_of` collects its material, and `first_change` and
+`next_change` build the commits. Sections that a person wrote stay.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -168,7 +168,7 @@ def is_edited(base: bytes | None, side: bytes) -> bool:
 
 
 def merge_expertise(versions: Versions) -> bytes:
-    """Merge expertise.yaml; of two counts of one pattern, take the entry with more files."""
+    """Merge expertise.yaml. For a pattern on both sides, take the entry with more files."""
     sides = [
         front_matter.as_mapping(strict_yaml.load(front_matter.text_of(side or b"")) or {})
         for side in versions
@@ -286,7 +286,7 @@ def _status_of(content: bytes) -> str:
 
 
 def _with_internal_mark(content: bytes, shelf: str, sides: list[ShelvedSkill]) -> bytes:
-    """Set the key `internal`, which a served skill has only if a served side has it."""
+    """Set the key `internal`. A served skill has it only if a served side has it."""
     must_be_internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
     if must_be_internal == _is_internal(content):
         return content
@@ -305,7 +305,7 @@ def _is_internal(content: bytes) -> bool:
 def _merge_files(
     base: Mapping[str, bytes], first: Mapping[str, bytes], second: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """Merge the files of a skill; a file that one side removed and the other changed stays."""
+    """Merge the files of a skill. A file that one side removed and the other changed stays."""
     origin = str(three_way.parse_file(first.get(FILE)).metadata.get("origin"))
     files: dict[str, bytes] = {}
     for path in sorted({*first, *second}):

@@ -143,7 +143,7 @@ def _policy_text(values: Mapping[str, Any], versions: Versions) -> str:
 
 
 def _chunks(content: bytes) -> dict[str, str]:
-    """Return the lines of each top-level key with the comments above it; "" has the start."""
+    """Return the lines of each top-level key with the comments above; "" has the start."""
     chunks: dict[str, str] = {"": ""}
     comments = ""
     for line in UNDECIDED.sub("", front_matter.text_of(content)).splitlines():
@@ -159,7 +159,7 @@ def _chunks(content: bytes) -> dict[str, str]:
 
 
 def _edit_chunk(chunk: str, key: str, value: Any) -> str:
-    """Edit the values in the lines of a key; write the lines anew if an edit does not succeed."""
+    """Edit the values in the lines of a key, or write the lines again if that fails."""
     new_chunk = strict_yaml.dump({key: _sort_mapping(value)})
     try:
         for path, leaf in _leaves({key: value}):
@@ -240,7 +240,7 @@ def _merge_mappings(
 
 
 def merge_judgement(versions: Versions) -> bytes:
-    """Return one side: of a paid judge, or of the newer version, or with the lesser bytes."""
+    """Return the side of a paid judge, else of the newer version, else with the lesser bytes."""
     return max(reversed(versions.sides), key=_rank)
 
 

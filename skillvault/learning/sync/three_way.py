@@ -55,7 +55,7 @@ def merge_file(both: Rule, versions: Versions) -> bytes:
 def merge_sets(
     base: Iterable[_Element], first: Sequence[_Element], second: Sequence[_Element]
 ) -> list[_Element]:
-    """Return what both sides have or one side added, in the order of `merge_orders`."""
+    """Return the elements that both sides have or one added, in the order of `merge_orders`."""
     common_elements = set(first) & set(second)
     added_elements = {*first, *second} - set(base)
     return merge_orders(first, second, common_elements | added_elements)
@@ -64,7 +64,7 @@ def merge_sets(
 def merge_orders(
     first: Sequence[_Element], second: Sequence[_Element], elements: Iterable[_Element]
 ) -> list[_Element]:
-    """Return the elements in the order of both sides; otherwise the lesser element is first."""
+    """Return the elements in the order of both sides, or the lesser element first."""
     counts: Any = dict.fromkeys(elements, 0)
     followers: dict[_Element, list[_Element]] = {element: [] for element in counts}
     for side in (first, second):
@@ -212,7 +212,7 @@ def merge_statements(base: str, first: str, second: str) -> str:
 
 
 def merge_words(base: Any, first: Any, second: Any) -> str | None:
-    """Merge texts as sets of words, and return the words sorted, or None without words."""
+    """Merge texts as sets of words. Return the sorted words, or None."""
     words = merge_sets(*(str(side or "").split() for side in (base, first, second)))
     return " ".join(sorted(words)) or None
 

@@ -1,4 +1,4 @@
-"""Find the deed of an outcome: what the run did, in its own words, never what it advises.
+"""Find the deed of an outcome: what the run did, in its own words, without its advice.
 
 A short note is used as a whole; from the transcript of a run, the closing report is used. Tries
 quote the deed, so `sentences.py` ranks the sentences that may describe it.
@@ -77,7 +77,7 @@ def is_note(reasoning: str) -> bool:
 
 
 def _note_deed(parts: Sequence[str]) -> str:
-    """Return a short note, or the main sentence of a longer note with a neighbour if it fits."""
+    """Return a short note, or the main sentence of a longer note and its neighbour if it fits."""
     note = _join_sentences(parts)
     if len(note) <= _LIMIT:
         return note

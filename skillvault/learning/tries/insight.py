@@ -38,10 +38,10 @@ _VALUE = re.compile(r"\d(?:[\d.,]*\d)?|`[^`]+`|\"[^\"]+\"")
 
 
 def insights_of(outcome: Outcome) -> tuple[Insight, ...]:
-    """Return the insights of an outcome, the most informative first; none if it is neutral.
+    """Return the insights of an outcome, the most informative first; none for a neutral outcome.
 
-    If a person's next words refused the work, only a lesson is an insight: nobody said that the
-    agent's reasons were wrong.
+    If a person's next words rejected the work, only a lesson is an insight, because nobody said
+    that the agent's reasons were wrong.
     """
     if outcome.result.status == "neutral":
         return ()

@@ -1,4 +1,4 @@
-"""Runs that repaired what the run before them in their session had broken."""
+"""Find runs that repaired the failure of the run before them in their session."""
 
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.next_words import read_reaction
@@ -9,7 +9,7 @@ _CHECKERS = ("exit-code", "tests", "ci", "verifier")
 
 
 def words_of(outcome: Outcome) -> str:
-    """Return the words after an outcome that reject it or state a rule; "" without any."""
+    """Return the next words of a person if they reject the outcome or state a rule, else ""."""
     result = outcome.result
     if result.next_words or result.status != "failure":
         return result.next_words

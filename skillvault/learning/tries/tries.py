@@ -107,7 +107,7 @@ def _advice(outcome: Outcome, verdict: Evaluation | None) -> Iterator[Advice]:
 
 
 def _correction(outcome: Outcome) -> str:
-    """Return the sentence of a person's next words that says what to do, or ""."""
+    """Return the sentence in a person's next words that says what to do, or ""."""
     result = outcome.result
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""

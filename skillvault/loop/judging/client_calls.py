@@ -83,7 +83,7 @@ class ClientCallNote(Struct, frozen=True, kw_only=True):
 
 
 class ClientReport(Struct):
-    """The work of one process; `stopped` says why it asks no more now, or is ""."""
+    """The work of one process. `stopped` says why it stopped asking, or is ""."""
 
     calls: int = 0
     questions: int = 0
@@ -107,7 +107,7 @@ class ClientCalls:
         self._call_folder = self._state_folder / "client"
 
     def batches(self) -> list[tuple[ClientCall, QuestionBatch]]:
-        """Return the next calls as they would be sent now; the replies may cause further calls."""
+        """Return the calls that would be sent now. Their replies may cause further calls."""
         calls: list[tuple[ClientCall, QuestionBatch]] = []
         open_questions = self._unanswered()
         while open_questions:
@@ -195,7 +195,7 @@ class ClientCalls:
     def _select_batch(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions of the next call.
 
-        Verdicts are asked apart, because other questions show results. If the day's budget is
+        Verdicts get their own call, because other questions show results. If the day's budget is
         enough for all questions, texts come last: answers about outcomes change the material of a
         text, and no text should be written twice. Otherwise urgent questions come first.
         """
@@ -451,7 +451,7 @@ def _empty_folder() -> Iterator[str]:
 
 
 def _is_running(child: int) -> bool:
-    """Return True if a child runs; it leads its session, another process with its id does not."""
+    """Return True if a child runs. It leads its session, unlike another process with its id."""
     try:
         is_leader = child > 0 and os.getpgid(child) == os.getsid(child) == child
     except ProcessLookupError:

@@ -107,7 +107,7 @@ def metadata_of_brief(brief: Brief) -> AnswerMetadata:
 
 
 def brief_outcomes(brief: Brief) -> Sequence[Outcome]:
-    """Return the outcomes in the material of a text; a text of facts or sessions has none."""
+    """Return the outcomes in the material of a text. A text of facts or sessions has none."""
     match brief:
         case Findings():
             return brief.account.outcomes

@@ -1,4 +1,4 @@
-"""Build the judge that the policy of a vault names, and measure how often it was right.
+"""Build the judge that the policy of a vault names, and measure its accuracy.
 
 A judge knows neither git nor a vault, so this module gives it the prompts, the stored answers and a
 function that asks a model. Add a client to `CLIENTS`.

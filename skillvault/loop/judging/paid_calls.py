@@ -57,8 +57,7 @@ class Caller:
     def ask_claude(self, request: JudgeRequest) -> PricedReply:
         """Return the reply to a request, from the store or from the service.
 
-        Raise UnavailableError if there is no reply now, and NoAnswerError if there will never be
-        one.
+        Raise UnavailableError if there is no reply now, and NoAnswerError if there will be none.
         """
         stored_reply = self._ledger.reply(request.key)
         if stored_reply is not None:
@@ -100,7 +99,7 @@ class Caller:
     def _pause(
         self, call: int, fault: Fault, deadline: float, number: int, *, is_last: bool
     ) -> float:
-        """Record a fault; return the seconds until the next try, or raise if there is no next."""
+        """Record a fault. Return the seconds until the next try, or raise if there is none."""
         reason = str(fault)
         if fault.kind == "bad":
             self._ledger.record_refusal(call)

@@ -51,8 +51,8 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
 class AgentReply(Struct, frozen=True):
     """The reply to one question, as text, and its tokens if they are known.
 
-    With `is_last` nobody is asked again, so unsupported parts of the reply are left out instead of
-    refused.
+    With `is_last`, unsupported parts of the reply are removed instead of refused, because nobody is
+    asked again.
     """
 
     key: str

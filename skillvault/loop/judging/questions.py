@@ -276,7 +276,7 @@ def account_texts(run: Run, domain: str, outcome_ids: Sequence[str]) -> Iterator
 
 
 def _is_current(findings: Findings, existing: ExistingSkill) -> bool:
-    """Return True if a skill is in use, is managed by skillvault, and has the latest counts."""
+    """Return True if a skill is live, managed by skillvault, and has the latest counts."""
     skill = existing.skill
     if skill is None or existing.shelf == "archive" or existing.archiver:
         return False

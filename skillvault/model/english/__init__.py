@@ -1,7 +1,7 @@
-"""English: function words, irregular forms, and how rare a word is.
+"""English: function words, irregular forms, and the rarity of words.
 
-A word's rarity is its rarity in English, not in a vault, so that two texts compare the same in bulk
-and one at a time. Weights are whole numbers, because sums of fractions depend on their order.
+Words are rare in English, not in a vault, so that two texts compare the same in bulk and one at a
+time. Weights are whole numbers, because sums of fractions depend on their order.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Read a user's next words: a judgment of the work before, and rules.
+"""Read a user's words after an agent's work: a judgment of the work, and rules.
 
 Only patterns decide, for English, German, Spanish, French, Chinese and Portuguese. Signs for and
 against a judgment are weighed and summed (`signs.py`). The reader is cautious: a question, a
@@ -74,7 +74,7 @@ _WORD = regex(r"[\w@./#:-]+")
 class Reaction(Struct, frozen=True):
     """The user's judgment of the previous work, and the rules in their words, verbatim.
 
-    `is_correction`: they reject the work, or state a rule.
+    If it `is_correction`, the words reject the work or state a rule.
     """
 
     status: Status | None = None
@@ -83,7 +83,7 @@ class Reaction(Struct, frozen=True):
 
 
 def read_reaction(text: str, answer: str = "") -> Reaction:
-    """Read a user's words after an answer; in a reply to a question little is a judgment."""
+    """Read a user's words after an answer. A reply to a question has few judgments."""
     prompt = read_prompt(text, answer)
     if prompt is None:
         return Reaction()
@@ -104,7 +104,7 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
 
 
 def read_prompt(text: str, answer: str) -> TypedPrompt | None:
-    """Return what a person typed of a prompt; None for nothing."""
+    """Return the part of a prompt that a person typed, or None."""
     items = _typed_list(text)
     part = "\n".join(items) or _typed_part(text)
     sentences = tuple(_split_sentences(read_words(part)))
@@ -121,7 +121,7 @@ def read_prompt(text: str, answer: str) -> TypedPrompt | None:
 
 
 def _explains(statement: CandidateRule, rule: CandidateRule) -> bool:
-    """Return True for the reason of a rule: "we dropped black" beside "use ruff, not black"."""
+    """Return True for the reason of a rule: "we dropped black" for "use ruff, not black"."""
     is_weaker = signs.sum_rule_meanings(statement.rule) < 2 <= signs.sum_rule_meanings(rule.rule)
     names = signs.find_names(rule.rule.text)
     return is_weaker and not set(names).isdisjoint(signs.find_names(statement.rule.text))
@@ -151,7 +151,7 @@ def statements_of_prompt(prompt: TypedPrompt, failure: float) -> Iterator[Candid
 
 
 def least_rule_score(prompt: TypedPrompt) -> float:
-    """Return the score from which on a statement of a prompt is a rule."""
+    """Return the least score at which a statement of a prompt is a rule."""
     return RULE - _LISTED * prompt.is_list
 
 
@@ -167,7 +167,7 @@ def is_risky(text: str) -> bool:
 
 
 def _typed_part(text: str) -> str:
-    """Return the part of a prompt that a person typed: up to code, a log or a pasted block."""
+    """Return the typed part of a prompt, up to code, a log or a pasted block."""
     text = _FENCE.split(text, maxsplit=1)[0][:_MAX_TYPED]
     lines: list[str] = []
     for line in text.splitlines():
@@ -184,7 +184,7 @@ def _typed_part(text: str) -> str:
 def _typed_list(text: str) -> list[str]:
     """Return the lines of a short list that a person typed, without its marks.
 
-    A line before the list must reject the work or name the repository: else the list is pasted.
+    If the line before neither rejects the work nor names the repository, the list is pasted.
     """
     lines = [line.rstrip() for line in text.strip().splitlines()]
     if len(lines) == 1:
@@ -234,7 +234,7 @@ def _is_long_enough(rule: str) -> bool:
 
 
 def _cut_judgment(sentence: Words) -> str:
-    """Return a sentence from its first to its last clause that judges nothing."""
+    """Return a sentence without the clauses at its start and end that judge the work."""
     text = sentence.text
     clauses = [match.span() for match in _CLAUSE.finditer(text)]
     while clauses and _is_judgment(sentence.cut(text[slice(*clauses[0])])):
@@ -245,7 +245,7 @@ def _cut_judgment(sentence: Words) -> str:
 
 
 def _is_judgment(clause: Words) -> bool:
-    """Return True if a clause judges the work; a rule may begin like a judgment."""
+    """Return True if a clause judges the work. A rule may begin like a judgment."""
     if clause.starts("accusation") or clause.starts("praise"):
         return True
     if clause.starts("undoing"):

@@ -1,4 +1,4 @@
-"""The phrases of `phrases.toml` as patterns, of the language of a text alone."""
+"""Find the phrases of `phrases.toml` in a text, in the languages of the text."""
 
 import re
 import tomllib
@@ -40,11 +40,11 @@ class Words(Struct, frozen=True):
         return Words(text, self.languages)
 
     def has(self, meaning: str) -> bool:
-        """Return True if the text has a phrase of a meaning, wherever it stands."""
+        """Return True if the text has a phrase of a meaning."""
         return any(True for _ in self._find(meaning))
 
     def text_before(self, meaning: str) -> str:
-        """Return the text before the first phrase of a meaning; "" without one."""
+        """Return the text before the first phrase of a meaning, or ""."""
         return self.text[: min(self._find(meaning), default=0)]
 
     def starts(self, meaning: str) -> bool:
@@ -60,7 +60,7 @@ class Words(Struct, frozen=True):
         )
 
     def _find(self, meaning: str) -> Iterator[int]:
-        """Yield the place of the first match of each phrase."""
+        """Yield the position of the first match of each phrase."""
         for reading in self._readings():
             yield from reading.find_starts(meaning)
 
@@ -76,14 +76,14 @@ class _Reading:
         self._edge = "" if language == _UNSPACED else r"(?!\w)"
 
     def find_starts(self, meaning: str) -> Iterator[int]:
-        """Yield the place of the first match of each phrase, as whole words."""
+        """Yield the position of the first match of each phrase, as whole words."""
         start = r"(?:(?<!\w)|(?=,))" if self._edge else ""
         for phrase in self._candidates.get(meaning, ()):
             if match := _compile(f"{start}(?:{phrase}){self._edge}").search(self._text):
                 yield match.start()
 
     def has_phrase(self, places: Iterable[int], meaning: str) -> bool:
-        """Return True if a phrase of a meaning begins at one of these places."""
+        """Return True if a phrase of a meaning begins at one of these positions."""
         return any(
             _compile(phrase).match(self._text, place)
             for phrase in self._candidates.get(meaning, ())
@@ -92,7 +92,7 @@ class _Reading:
 
     @cached_property
     def starts(self) -> frozenset[int]:
-        """The places at which the text may start: before, within and after filler."""
+        """The positions at which the text may start: before, within and after filler words."""
         starts, ends = set[int](), {0}
         while ends:
             place = ends.pop()
@@ -107,7 +107,7 @@ class _Reading:
 
     @cached_property
     def clauses(self) -> tuple[int, ...]:
-        """The places at which a clause starts."""
+        """The positions at which a clause starts."""
         return 0, *(match.end() for match in _CLAUSE_START.finditer(self._text))
 
     @cached_property
@@ -122,7 +122,7 @@ class _Reading:
 
 
 def read_words(text: str) -> Words:
-    """Return a text with the languages that have most of its words; all if none is known."""
+    """Return a text with the languages that have most of its words, or with all languages."""
     if _CJK.search(text):
         return Words(text, (_UNSPACED,))
     words = _WORD.findall(text.lower())
@@ -140,7 +140,7 @@ def meanings() -> tuple[str, ...]:
 
 
 def is_common(word: str) -> bool:
-    """Return True for a word that stands in most texts of a language, and names nothing."""
+    """Return True for a word that most texts of a language contain and that names nothing."""
     return any(word in common for common in _common_words().values())
 
 
@@ -162,7 +162,7 @@ _compile = cache(re.compile)
 def _phrases(language: str) -> tuple[Sequence[tuple[str, str]], Mapping[str, Sequence[int]]]:
     """Return the phrases of a language and of every language, with their meanings.
 
-    The second value has their numbers by what a text needs to have them.
+    The second value maps a text that a phrase requires to the numbers of these phrases.
     """
     phrases = [
         (meaning, _plain(phrase, language))
@@ -178,7 +178,7 @@ def _phrases(language: str) -> tuple[Sequence[tuple[str, str]], Mapping[str, Seq
 
 
 def required_texts(pattern: str) -> Sequence[str]:
-    """Return texts of which each match of a pattern has at least one."""
+    """Return texts such that each match of a pattern contains at least one of them."""
     if not _SYNTAX.search(pattern):
         return [pattern]
     pattern = _INEXACT.sub(lambda match: "*" if match[0][0] == "{" else "\0", pattern)
@@ -204,7 +204,7 @@ def required_texts(pattern: str) -> Sequence[str]:
 
 
 def _plain(text: str, language: str) -> str:
-    """Return a text without accents, unless they make other words of a language."""
+    """Return a text without accents, except those that distinguish words of a language."""
     return text.translate(_ACCENTS) if language in _PLAIN else text
 
 

@@ -1,8 +1,8 @@
-"""Signs in a user's next words that speak for or against a judgment, and how much each weighs.
+"""The signs for and against a judgment in a user's next words, and their weights.
 
 A sign is a meaning of `phrases.toml` at a place, such as `first starts praise`, or a function of
-this module, such as `only questions`. `weights.toml` has the weights;
-`bench/fit_reactions.py` sets them from labelled prompts.
+this module, such as `only questions`. `weights.toml` has the weights; `bench/fit_reactions.py` sets
+them from labelled prompts.
 """
 
 import re
@@ -52,7 +52,7 @@ _URGENCY = regex(
 
 
 class TypedPrompt:
-    """A prompt as the signs see it: the sentences that a person typed, and the answer before."""
+    """The material of the signs: the sentences that a person typed, and the previous answer."""
 
     def __init__(
         self, sentences: Sequence[Words], answer: str, *, is_pasted: bool, is_list: bool
@@ -66,7 +66,7 @@ class TypedPrompt:
 
     @cached_property
     def topic(self) -> frozenset[str]:
-        """The stems of words of the answer that may name a thing."""
+        """The stems of the answer's words that may name a thing."""
         return frozenset(find_names(self.answer))
 
     @cached_property
@@ -79,7 +79,7 @@ class TypedPrompt:
 
 
 class CandidateRule:
-    """A sentence of a prompt without the judgment around it: perhaps a rule."""
+    """A sentence of a prompt without the judgment around it, which may be a rule."""
 
     def __init__(
         self,
@@ -100,27 +100,27 @@ class CandidateRule:
 
 
 def score_failure(prompt: TypedPrompt) -> float:
-    """Return how much speaks for a prompt that says that the work was wrong: above 0 most."""
+    """Score the signs that a prompt rejects the work. Above 0, it probably does."""
     return _weigh(prompt, "failure", _PROMPT_PLACES, _PROMPT_SIGNS)
 
 
 def score_correction(prompt: TypedPrompt) -> float:
-    """Return how much speaks for a prompt that says what the work should have been."""
+    """Score the signs that a prompt says what the work should have been."""
     return _weigh(prompt, "correction", _PROMPT_PLACES, _PROMPT_SIGNS)
 
 
 def score_rule(statement: CandidateRule) -> float:
-    """Return how likely a statement is a rule that holds for the repository from now on."""
+    """Score the signs that a statement is a rule for the repository from now on."""
     return _weigh(statement, "rule", _STATEMENT_PLACES, _STATEMENT_SIGNS)
 
 
 def read_prompt_sign(prompt: TypedPrompt, sign: str) -> float:
-    """Return how strongly a prompt shows a sign, mostly 0 or 1."""
+    """Return the strength of a sign in a prompt, mostly 0 or 1."""
     return _read(prompt, sign, _PROMPT_PLACES, _PROMPT_SIGNS)
 
 
 def read_statement_sign(statement: CandidateRule, sign: str) -> float:
-    """Return how strongly a statement shows a sign, mostly 0 or 1."""
+    """Return the strength of a sign in a statement, mostly 0 or 1."""
     return _read(statement, sign, _STATEMENT_PLACES, _STATEMENT_SIGNS)
 
 
@@ -191,29 +191,29 @@ def is_question(sentence: Words) -> bool:
 
 
 def find_names(text: str) -> list[str]:
-    """Return the stems of the words that may name a thing; in Chinese all pairs of signs."""
+    """Return the stems of words that may name a thing, or all pairs of Chinese characters."""
     words = [word for word in _NAME.findall(text.casefold()) if not _CJK.search(word)]
     pairs = [text[n : n + 2] for n in range(len(text) - 1) if _CJK_NAME.fullmatch(text, n, n + 2)]
     return [word.rstrip("s")[:_STEM] for word in words if not is_common(word)] + pairs
 
 
 def count_words(text: str) -> int:
-    """Return the number of words; two Chinese signs are one."""
+    """Return the number of words; two Chinese characters count as one."""
     return len(text) // 2 if _CJK.search(text) else len(_WORD.findall(text))
 
 
 def is_about_code(words: Words) -> bool:
-    """Return True if words name code or a tool: "`load_all`", "migrations", "pnpm"."""
+    """Return True if a text names code or a tool: "`load_all`", "migrations", "pnpm"."""
     return has_code_sign(words) or words.has("code")
 
 
 def has_code_sign(words: Words) -> bool:
-    """Return True if words have the form of code: "load_all()", "src/"."""
+    """Return True if a text has the form of code: "load_all()", "src/"."""
     return _CODE_WORD.search(words.text) is not None
 
 
 def sum_rule_meanings(words: Words) -> int:
-    """Return how strongly words speak of all cases: "every", "never", "must"."""
+    """Score words such as "every", "never" and "must", which are about all cases."""
     return sum(points for meaning, points in _RULE_MEANINGS.items() if words.has(meaning))
 
 
@@ -223,12 +223,12 @@ def is_praise(opening: Words) -> bool:
 
 
 def is_relief(words: Words) -> bool:
-    """Return True if nothing bad is there ("no errors"), and not if nothing ever may be."""
+    """Return True for the absence of something bad ("no errors"), unless it is a rule."""
     return words.starts("relief") and not words.has("ever")
 
 
 def asks_for_work(sentences: Sequence[Words]) -> bool:
-    """Return True if a user asks for more than to make the work as just said."""
+    """Return True if a user asks for more than the work that was just described."""
     first = next((words for words in sentences if not words.starts("praise")), sentences[0])
     if first.has_clause("request") and not any(map(first.has_clause, ("repair", "undoing"))):
         return True
@@ -247,7 +247,7 @@ def _is_refusal(sentence: Words) -> bool:
 
 
 def _requires_otherwise(prompt: TypedPrompt) -> bool:
-    """Return True if a user says how a thing must be that the agent has just named."""
+    """Return True if a user says how a thing must be after the agent named it."""
     first = prompt.first
     if is_question(first) or first.has_clause("request") or any(map(first.has, _NO_REQUIREMENT)):
         return False
@@ -259,7 +259,7 @@ def _requires_otherwise(prompt: TypedPrompt) -> bool:
 
 
 def _doubts_name(prompt: TypedPrompt) -> bool:
-    """Return True for a doubt of words of the answer: "blue? the design says green"."""
+    """Return True for a doubt about words of the answer: "blue? the design says green"."""
     names = find_names(prompt.first.text)
     is_doubt = prompt.first.text.endswith(_QUESTION_END) and not prompt.first.starts("question")
     return is_doubt and 0 < len(names) <= _DOUBTED_NAMES and not prompt.topic.isdisjoint(names)

@@ -227,7 +227,7 @@ def _total_weight(form: Form) -> int:
 
 
 def lookup_keys(form: Form) -> list[str]:
-    """Return keys for a search. Two forms that say the same or the opposite share at least one.
+    """Return search keys. Two forms that say the same or the opposite share at least one.
 
     The keys are the heaviest stems, as many as two equal forms cannot both lack. Each key includes
     the numbers and names.

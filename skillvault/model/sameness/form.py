@@ -39,7 +39,7 @@ _NEGATION = Item("negation", "not")
 
 
 class Form(Struct, frozen=True, cache_hash=True):
-    """The content of a text, whatever the order of its words."""
+    """The content of a text, without the order of its words."""
 
     stems: frozenset[str]
     numbers: frozenset[str]
@@ -110,7 +110,7 @@ def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
 def _places(items: Iterable[Item]) -> frozenset[tuple[str, str, str]]:
     """Return (left, stem, right) for each stem, with "" where a clause ends.
 
-    The head of a clause is also a neighbour of its object, whatever relation is between them.
+    The head of a clause is also a neighbour of its object, across any relation between them.
     """
     words = [item for item in items if item.kind != "side"]
     neighbours = _triples([item for item in words if item.kind != "relation"])

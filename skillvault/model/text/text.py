@@ -73,7 +73,7 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 def theme(facts: Sequence[str]) -> str:
     """Return the first three tokens longer than 4 characters that at least 60 % of the facts share.
 
-    They are joined by `-` in order of first appearance; `recurring-pattern` if there are none.
+    They are joined by `-` in order of appearance. Without any, return `recurring-pattern`.
     Punctuation is kept, so this is not a slug.
     """
     counts: Counter[str] = Counter()
@@ -182,7 +182,7 @@ def make_inert(text: str, limit: int) -> str:
 
 
 def whole_sentences(text: str, limit: int) -> str:
-    """Return as many whole sentences of foreign text as fit, or else clauses or words."""
+    """Return as many whole sentences of foreign text as fit, else clauses or words."""
     return cut_at_clause(make_inert(text, len(text) + 1), limit)
 
 

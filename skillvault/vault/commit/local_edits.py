@@ -1,7 +1,7 @@
 """Find local edits of a person: paths that differ between HEAD, the index and the work tree.
 
 A change may write a path only if index and work tree each have the blob of HEAD, the blob that the
-change writes, or the blob of a lost commit of ours. Modes count, too.
+change writes, or the blob of a lost commit of skillvault. Modes count, too.
 """
 
 import os

@@ -261,7 +261,7 @@ def _is_open_file(path: Path, descriptor: int) -> bool:
 def gc_lock(common_dir: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
     """Hold git's gc.pid, so that no `git gc` begins. Raise VaultBusyError while one runs.
 
-    The file gc-owner has a copy of our gc.pid. If nobody holds the flock of gc-owner and both files
+    The file gc-owner has a copy of gc.pid. If nobody holds the flock of gc-owner and both files
     agree, a killed writer of skillvault left gc.pid, even if its process id is in use again.
     """
     path, deadline = common_dir / "gc.pid", time.monotonic() + wait
@@ -286,7 +286,7 @@ def clear_gc(common_dir: Path) -> bool:
 
 @contextmanager
 def _hold_gc_owner(path: Path, owner_file: Path, deadline: float) -> Iterator[int]:
-    """Lock gc-owner, clean up after a killed writer, and write the content of our gc.pid."""
+    """Lock gc-owner, clean up after a killed writer, and write the content of gc.pid to it."""
     owner_file.parent.mkdir(exist_ok=True)
     descriptor = os.open(owner_file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     try:

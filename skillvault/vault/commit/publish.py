@@ -265,7 +265,7 @@ class Writer:
         """Restore index entries that a person's git overwrote, unless it is still at work.
 
         Git reads the index before it locks it. If git wrote an old index back, the person's next
-        commit would remove our files. If this returns False, the next writer restores the entries.
+        commit would undo the change. If this returns False, the next writer restores the entries.
         """
         index_file = self._git.index_file
         if index_file.is_last_written():

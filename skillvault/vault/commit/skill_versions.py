@@ -1,7 +1,7 @@
 """Read the files of skills at HEAD and at earlier commits.
 
-A skill may have been in another of the folders skills/, proposed/ and archive/, which are called
-shelves, and it may have had another name.
+A skill may have been in another of the folders skills/, proposed/ and archive/, and it may have had
+another name.
 """
 
 from collections.abc import Iterable, Mapping

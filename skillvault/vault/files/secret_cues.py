@@ -197,7 +197,7 @@ def is_no_value(value: str) -> bool:
 
 
 def randomness(value: str) -> int:
-    """Return how much a value looks generated, from 0 to 3.
+    """Rate from 0 to 3 how generated a value looks.
 
     0: words, numbers or technical names. 1: a word with a number. 2: letters between digits. 3:
     letters of both cases between digits, or with signs.
@@ -362,7 +362,6 @@ def _value_of(text: str, match: re.Match[str]) -> _Value | None:
 
 
 def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
-    """Return True if code or a setting assigns a secret to a name."""
     value = _value_of(text, match)
     if value is None or name.is_strict:
         return value is not None and value.is_key()
@@ -400,7 +399,6 @@ def _is_password(text: str, name: _Name, value: _Value, separator: str) -> bool:
 
 
 def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
-    """Return True if a sentence states the secret for a name."""
     value = _value_of(text, match)
     if value is None or name.is_strict:
         return value is not None and value.is_key()

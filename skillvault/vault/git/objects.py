@@ -138,7 +138,7 @@ class Gathering:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Gather what is written from now on. The caller holds the writer's lock.
+        """Gather the objects that are written from now on. The caller holds the writer's lock.
 
         Until the block ends, no `git repack` removes the pack that `store` wrote, because no branch
         has its commits yet.

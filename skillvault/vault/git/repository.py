@@ -387,7 +387,7 @@ def _find_past_commit(git: Git, branch: str, moment: str) -> str:
 
 
 def _end_of(moment: str) -> datetime | None:
-    """Return a time, or the last second of a day, or None for a revision."""
+    """Parse a time, or a day as its last second. Return None for a revision."""
     try:
         at = datetime.fromisoformat(moment)
     except ValueError:

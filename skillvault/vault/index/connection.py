@@ -392,7 +392,7 @@ def _refuse_busy(name: str, error: Exception) -> None:
 
 
 def _error_code(error: Exception) -> int:
-    """Return SQLite's code of an error, or "not a database" for our own errors."""
+    """Return SQLite's code of an error, or "not a database" for an error of this module."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
 
 

@@ -287,7 +287,7 @@ class UnitTally(Struct, frozen=True, array_like=True):
     def with_links(self, links: Sequence[FactLink], session_limit: int) -> "UnitTally | None":
         """Return the tally with later links added, or None if it must be counted again.
 
-        It must if a link is not later, or adds a session, a subject or an action.
+        It must be if a link is not later, or adds a session, a subject or an action.
         """
         runs, newest_run = self.runs, self.newest
         for link in links:

@@ -142,7 +142,6 @@ def put_files(
 
 
 def _join_outcomes(database: sqlite3.Connection, decisions: Iterable[str], queues: Queues) -> None:
-    """Replace the outcomes of these decisions with their joined state."""
     changes = [change for key in sorted(decisions) for change in _find_outdated(database, key)]
     for change in changes:
         files = {change.path: (change.blob, change.outcome)}

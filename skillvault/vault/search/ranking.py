@@ -36,13 +36,13 @@ _LATIN_EDGE = regex(_EDGE)
 def split_unspaced(text: str) -> str:
     """Split the runs of scripts without spaces into overlapping pairs of characters.
 
-    The pairs overlap, so a word within a run is found. A Latin name beside them is a word.
+    The pairs overlap, so a word within a run is found. A Latin name beside a run stays a word.
     """
     return text if text.isascii() else _UNSPACED_RUN.sub(_pairs, _LATIN_EDGE.sub(" ", text))
 
 
 def find_scripts(text: str) -> list[str]:
-    """Return a term for each script of a text, Latin and the Greek of formulas excepted."""
+    """Return a term for each script of a text, except Latin and the Greek of formulas."""
     letters = {letter for letter in text if letter.isalpha() and not letter.isascii()}
     scripts = {unicodedata.name(letter, "LATIN").split()[0].lower() for letter in letters}
     return sorted(f"script{script}" for script in scripts - {"latin", "greek"})
@@ -491,7 +491,7 @@ def _load_state(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -
 
 
 class _Index:
-    """The index as one search sees it. Each value is read once."""
+    """The index during one search. Each value is read once."""
 
     def __init__(self, database: sqlite3.Connection, filters: Filters) -> None:
         self._database = database

@@ -71,7 +71,7 @@ def ask(  # noqa: PLR0913 (one an option)
     sends: bool,
     when_due: bool,
     dry: bool,
-    as_data: bool,
+    as_json: bool,
 ) -> None:
     """Print the questions for an agent to answer, as one prompt.
 
@@ -92,7 +92,7 @@ def ask(  # noqa: PLR0913 (one an option)
         say(f"dropped {drop}: this clone no longer asks it")
         return
     questions = queue.next_questions(1 if alone else count, session=session, untrusted=untrusted)
-    if as_data:
+    if as_json:
         print_json(questions)
     elif questions:
         parts = [_INSTRUCTIONS]
@@ -185,7 +185,7 @@ def judge(file: str, options: Options) -> None:
     10 for no. If the judge cannot be asked, the answer is yes, with a warning.
     """
     advice = options.open_vault().advise(*input_file(file), now=options.now)
-    print_json(advice) if options.as_data else _print_advice(advice)
+    print_json(advice) if options.as_json else _print_advice(advice)
     if not advice.proceed:
         sys.exit(EXIT_CODE_NO)
 

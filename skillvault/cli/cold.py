@@ -51,7 +51,7 @@ def cold(keep: int, off: bool, options: Options) -> None:
     """
     store, today = options.open_vault().store, _today(options.now)
     report = take_back_months(store) if off else leave_out_months(store, today, keep)
-    print_json(report) if options.as_data else _print_cold(report)
+    print_json(report) if options.as_json else _print_cold(report)
 
 
 def _print_cold(report: ColdReport) -> None:

@@ -106,7 +106,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     choices: dict[str, Any] = {**options.keywords, "with_secrets": with_secrets}
     if lists:
         _print_listing(
-            installer.offers(_parse_source(source, registry), names), as_data=options.as_data
+            installer.offers(_parse_source(source, registry), names), as_json=options.as_json
         )
         return
     if seeds:
@@ -116,7 +116,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     else:
         report = installer.install(_parse_source(source, registry), names, **choices)
     origin = "" if updates or seeds else source or ""
-    print_report(report, origin, as_data=options.as_data, dry=options.dry, verbose=verbose)
+    print_report(report, origin, as_json=options.as_json, dry=options.dry, verbose=verbose)
 
 
 def _check_options(
@@ -147,8 +147,8 @@ def _parse_source(text: str | None, registry: str) -> SkillSource:
     return parse_source(text, registry=registry, is_folder=Path(text).expanduser().is_dir())
 
 
-def _print_listing(listing: SourceListing, *, as_data: bool) -> None:
-    if as_data:
+def _print_listing(listing: SourceListing, *, as_json: bool) -> None:
+    if as_json:
         print_json(listing)
     else:
         names, paths = (
@@ -190,13 +190,13 @@ def _sum_up(listing: SourceListing) -> str:
 
 
 def print_report(
-    report: InstallReport, source: str = "", *, as_data: bool, dry: bool, verbose: bool
+    report: InstallReport, source: str = "", *, as_json: bool, dry: bool, verbose: bool
 ) -> None:
     """Print what was installed; exit with 1 if a skill was not installed.
 
     More than ten skills are counted, unless `verbose`. `source` selects them for an approval.
     """
-    if as_data:
+    if as_json:
         print_json(_report_shape(report))
     else:
         _print_proposed(report, source, dry=dry, verbose=verbose)
@@ -314,7 +314,7 @@ def export(to: str, folder: Path, domain: str | None, budget: int | None, option
     """
     exporter, dry = options.open_vault().exporter, options.dry
     report = exporter.export(to, folder, domain=domain, budget=budget, dry=dry)
-    print_json(report) if options.as_data else _print_export(report, dry=dry)
+    print_json(report) if options.as_json else _print_export(report, dry=dry)
     if report.left:
         sys.exit(1)
 
@@ -407,14 +407,14 @@ def import_(
             vault.curate.installer.import_skills(path, skill_format, **options.keywords)
         )
     origin = str(files[0]) if len(files) == 1 else ""
-    print_report(install_report, origin, as_data=options.as_data, dry=options.dry, verbose=verbose)
+    print_report(install_report, origin, as_json=options.as_json, dry=options.dry, verbose=verbose)
 
 
 def _import_transcripts(
     options: Options, client: str, paths: Sequence[Path], *, domain: str | None, trust: Trust
 ) -> None:
     """Import transcripts, and print the result."""
-    vault, is_table = options.open_vault(), options.dry and not options.as_data
+    vault, is_table = options.open_vault(), options.dry and not options.as_json
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
     report, transcripts = _read_transcripts(
@@ -564,18 +564,18 @@ def learn(
         raise UsageError("--scope works only with a rule; pass one")
     if lists and options.dry:
         raise UsageError("--dry-run works only with a rule; pass one")
-    vault, dry, as_data = options.open_vault(), options.dry, options.as_data
+    vault, dry, as_json = options.open_vault(), options.dry, options.as_json
     if rule is not None and _is_place(rule):
         if scope:
             raise UsageError("--scope works only with a rule; remove it")
         report = vault.curate.installer.learn(rule, domain=domain, dry=dry)
-        print_report(report, rule, as_data=as_data, dry=dry, verbose=verbose)
+        print_report(report, rule, as_json=as_json, dry=dry, verbose=verbose)
     elif domain is not None:
         raise UsageError("--domain works only with a folder, a file or a URL; remove it")
     elif rule is not None:
-        _note_rule(vault, rule, scope, keep_both=keep_both, dry=dry, as_data=as_data)
+        _note_rule(vault, rule, scope, keep_both=keep_both, dry=dry, as_json=as_json)
     else:
-        _print_learned(vault, as_data=as_data)
+        _print_learned(vault, as_json=as_json)
 
 
 def _is_place(text: str) -> bool:
@@ -586,9 +586,9 @@ def _is_place(text: str) -> bool:
         return False
 
 
-def _print_learned(vault: Vault, *, as_data: bool) -> None:
+def _print_learned(vault: Vault, *, as_json: bool) -> None:
     learned, waiting = vault.notebook.learned_rules(), len(vault.notebook.uncommitted_rules())
-    if as_data:
+    if as_json:
         print_json(learned_shape(learned.text))
     elif learned.text.prompt_text or not waiting:
         echo(learned.text.prompt_text or "nothing learned yet; note a rule")
@@ -599,13 +599,13 @@ def _print_learned(vault: Vault, *, as_data: bool) -> None:
 
 
 def _note_rule(
-    vault: Vault, rule: str, scope: tuple[str, ...], *, keep_both: bool, dry: bool, as_data: bool
+    vault: Vault, rule: str, scope: tuple[str, ...], *, keep_both: bool, dry: bool, as_json: bool
 ) -> None:
     remarks = vault.notebook.remarks(rule, keep_both=keep_both)
     text = vault.learn(rule, scope, keep_both=keep_both, dry=dry)
     for remark in remarks:
         say(remark)
-    if as_data:
+    if as_json:
         print_json({"rule": text})
     elif dry:
         echo(f"would note in LEARNINGS.md: {text}")

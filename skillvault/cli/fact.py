@@ -47,11 +47,11 @@ def fact() -> None:
     help="Print each fact and its id, or a MEMORY.md for each domain.",
 )
 @read_options
-def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool) -> None:
+def list_(domain: str | None, form: str, vault_path: Path | None, as_json: bool) -> None:
     """List the facts that are not superseded."""
     vault = open_vault(vault_path)
     facts = vault.memory.facts(domain, trusted=form == "memory")
-    if as_data:
+    if as_json:
         print_json(facts)
     elif form == "memory":
         _print_memory(facts)
@@ -81,14 +81,14 @@ def _print_memory(facts: list[ListedFact]) -> None:
 @fact.command()
 @click.argument("ref", metavar="ID")
 @read_options
-def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
+def show(ref: str, vault_path: Path | None, as_json: bool) -> None:
     """Print one fact as it is committed.
 
     Prints the runs for and against it on stderr.
     """
     vault = open_vault(vault_path)
     record, path = vault.memory.fact(ref)
-    if as_data:
+    if as_json:
         evidence = msgspec.to_builtins(lookup.both_sides(question(vault).snapshot, ref_of(record)))
         print_json({**msgspec.to_builtins(record), "path": path, **evidence})
         return
@@ -125,7 +125,7 @@ def add(domain: str | None, options: Options, **values: object) -> None:
     vault = options.open_vault()
     domain = domain or choose_domain(vault.shelf, Path.cwd())
     report = vault.memory.add_fact(domain=domain, **options.keywords, **values)  # type: ignore[arg-type]  # click's types
-    print_changes(report, as_data=options.as_data)
+    print_changes(report, as_json=options.as_json)
     for remark in () if options.dry else versions.remarks_of(report.done[0].change):
         say(remark)
 

@@ -115,7 +115,7 @@ def _choose_folder(path: Path | None, vault_path: Path | None) -> Path:
     "--against", metavar="BASE", help="Check by the roles at this commit who made the later ones."
 )
 @read_options
-def check(staged: bool, against: str | None, vault_path: Path | None, as_data: bool) -> None:
+def check(staged: bool, against: str | None, vault_path: Path | None, as_json: bool) -> None:
     """Check that the files of a vault are valid and agree.
 
     Prints each problem, and exits with 1 if there is one.
@@ -126,7 +126,7 @@ def check(staged: bool, against: str | None, vault_path: Path | None, as_data: b
     report = open_vault(vault_path).check(
         staged=staged, index=str(Path(index).absolute()) if index else None, against=against
     )
-    if as_data:
+    if as_json:
         print_json(msgspec.to_builtins(report))
     else:
         for problem in report.problems:
@@ -146,24 +146,24 @@ def _problem_line(problem: Problem) -> str:
 @click.command()
 @click.option("--upgrade", is_flag=True, help="Say what `skillvault run --upgrade` would change.")
 @read_options
-def doctor(upgrade: bool, vault_path: Path | None, as_data: bool) -> None:
+def doctor(upgrade: bool, vault_path: Path | None, as_json: bool) -> None:
     """Find what keeps the vault from working, and say how to fix it.
 
     Exits with 1 if there is a problem. Changes only what a killed skillvault left half-made.
     """
     if upgrade:
-        _preview_upgrade(open_vault(vault_path), as_data=as_data)
+        _preview_upgrade(open_vault(vault_path), as_json=as_json)
         return
     rows = examine(choose_vault(vault_path))
-    print_json(rows) if as_data else _print_rows(rows)
+    print_json(rows) if as_json else _print_rows(rows)
     if any(row.state == "problem" for row in rows):
         sys.exit(1)
 
 
-def _preview_upgrade(vault: Vault, *, as_data: bool) -> None:
+def _preview_upgrade(vault: Vault, *, as_json: bool) -> None:
     """Print a line for each step, with the number of its records and the first of them."""
     report = api.upgrade(vault, dry=True)
-    if as_data:
+    if as_json:
         print_json(run.run_shape(report))
         return
     refs: dict[tuple[str, str], list[str]] = {}

@@ -100,7 +100,7 @@ def verbose_option(function: _Command) -> _Command:
 
 def json_option(function: _Command) -> _Command:
     """Add `--json`: a stable shape on stdout, nothing else."""
-    return click.option("--json", "as_data", is_flag=True, help="Print JSON.")(function)
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
 def import_option(function: _Command) -> _Command:
@@ -150,7 +150,7 @@ class Options(NamedTuple):
     vault_path: Path | None
     now: datetime | None = None
     dry: bool = False
-    as_data: bool = False
+    as_json: bool = False
 
     def open_vault(self) -> "api.Vault":
         """Open the vault of the command."""

@@ -320,7 +320,7 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
     untrusted: bool,
     at: str | None,
     vault_path: Path | None,
-    as_data: bool,
+    as_json: bool,
 ) -> None:
     """Search skills, facts and evaluations for TEXT.
 
@@ -330,7 +330,7 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
         hits = vault.search(
             text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
         )
-    if as_data:
+    if as_json:
         print_json(hits)
         return
     for hit in hits:

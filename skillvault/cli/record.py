@@ -150,7 +150,7 @@ def close(
     outcome has no id, pass the id of the outcome.
     """
     source = _choose_source(sources, command, teaches=bool(lesson and lesson.strip()))
-    if source == "runs" and options.as_data:
+    if source == "runs" and options.as_json:
         raise UsageError("--run prints what COMMAND prints, so it has no --json; remove --json")
     vault = options.open_vault()
     code = 0
@@ -305,10 +305,10 @@ def quarantine() -> None:
 
 @quarantine.command("list")
 @read_options
-def list_(vault_path: Path | None, as_data: bool) -> None:
+def list_(vault_path: Path | None, as_json: bool) -> None:
     """List the files in quarantine/ with their reasons."""
     files = open_vault(vault_path).quarantine.files()
-    if as_data:
+    if as_json:
         print_json(files)
         return
     if not files:

@@ -39,7 +39,7 @@ def retract(outcome: str, reason: str, options: Options) -> None:
     path, an id or the beginning of an id. `skillvault impact OUTCOME` shows what would change.
     """
     report = retract_outcome(options.open_vault(), outcome, reason, **options.keywords)
-    if options.as_data:
+    if options.as_json:
         print_json(run_shape(report))
         return
     print_recomputed(report)
@@ -60,7 +60,7 @@ def undo(target: str, reason: str, options: Options) -> None:
     if that is not possible, nothing changes.
     """
     report = undo_commit(options.open_vault(), target, reason, **options.keywords)
-    print_json(run_shape(report)) if options.as_data else print_recomputed(report)
+    print_json(run_shape(report)) if options.as_json else print_recomputed(report)
 
 
 @click.command()
@@ -73,13 +73,13 @@ def review(branch: bool, push: bool, options: Options) -> None:
     In a terminal, one key decides about each. Elsewhere it lists them with their commands.
     """
     vault, now = options.open_vault(), options.now
-    if branch and options.as_data:
+    if branch and options.as_json:
         raise UsageError("--branch makes branches and --json prints values; choose one of them")
     if push and not branch:
         raise UsageError("--push pushes branches; write `skillvault review --branch --push`")
     if branch:
         print_branches(proposal_branches(vault, push=push, now=now), pushed=push)
-    elif options.as_data:
+    elif options.as_json:
         print_json([*proposals(vault), *vault.memory.waiting(), *vault.memory.due(now)])
     elif sys.stdin.isatty() and sys.stdout.isatty():
         review_inbox.review_all(vault, now)

@@ -76,7 +76,7 @@ def run(
         if steps or batch or code or retry:
             raise UsageError("--upgrade learns again from all records; remove the other arguments")
         report = api.upgrade(vault, **options.keywords)
-        print_json(run_shape(report)) if options.as_data else print_recomputed(report)
+        print_json(run_shape(report)) if options.as_json else print_recomputed(report)
         return
     if batch and options.dry:
         raise UsageError(
@@ -86,11 +86,11 @@ def run(
         raise UsageError("--code is for the step capture; name that step too, or no step")
     if retry:
         vault.store.ledger.forget_failures()
-    on_done = None if options.as_data else print_done
+    on_done = None if options.as_json else print_done
     report = vault.run(
         steps, **options.keywords, on_done=on_done, track=track, batch=batch, code=code
     )
-    if options.as_data:
+    if options.as_json:
         print_json(run_shape(report))
         print_refused(report)
     else:
@@ -191,13 +191,13 @@ def distill(session: str, domain: str | None, options: Options) -> None:
     or of one that outcomes name. A skill from a transcript waits in proposed/.
     """
     vault = options.open_vault()
-    on_done = None if options.as_data else print_done
+    on_done = None if options.as_json else print_done
     name, not_understood, report = api.distill(
         vault, session, domain=domain, **options.keywords, on_done=on_done
     )
     for kind, count in sorted(not_understood.items()):
         say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
-    if options.as_data:
+    if options.as_json:
         print_json({"session": name, **run_shape(report)})
     elif not (
         options.dry or report.quarantined or any(d.change.step == "distill" for d in report.done)
@@ -231,10 +231,10 @@ def decide_each(
     for name in dict.fromkeys(names):
         decision = decide(name, *words, **options.keywords)
         report.include(decision)
-        if not options.as_data:
-            print_changes(decision, as_data=False)
-    if options.as_data:
-        print_changes(report, as_data=True)
+        if not options.as_json:
+            print_changes(decision, as_json=False)
+    if options.as_json:
+        print_changes(report, as_json=True)
 
 
 def _preview(change: Change) -> str:
@@ -255,9 +255,9 @@ def _write_line(record: Record) -> str:
     return layout.path_of(record)
 
 
-def print_changes(report: Report, *, as_data: bool, **more: Any) -> None:
+def print_changes(report: Report, *, as_json: bool, **more: Any) -> None:
     """Print a line for each commit, or JSON with `more` values."""
-    if as_data:
+    if as_json:
         print_json({**run_shape(report), **more})
         return
     for result in report.done:
@@ -326,7 +326,7 @@ def end_intake(vault: Vault, report: Report, options: Options, *, asks: bool = T
     `asks` for the lesson of an outcome that failed without one.
     """
     _print_intake(vault, report, options)
-    if asks and not (options.dry or options.as_data):
+    if asks and not (options.dry or options.as_json):
         ask_for_lesson(vault, report)
     if report.quarantined:
         sys.exit(1)
@@ -334,7 +334,7 @@ def end_intake(vault: Vault, report: Report, options: Options, *, asks: bool = T
 
 def _print_intake(vault: Vault, report: Report, options: Options) -> None:
     outcome_ids = _outcome_ids(report)
-    if options.as_data:
+    if options.as_json:
         rows = [{"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined]
         print_json({"recorded": outcome_ids, "known": len(report.known), "quarantined": rows})
         return

@@ -65,7 +65,7 @@ def list_(
     role: str | None,
     stage: str | None,
     vault_path: Path | None,
-    as_data: bool,
+    as_json: bool,
 ) -> None:
     """List the skills of the vault, or of all layers.
 
@@ -77,13 +77,13 @@ def list_(
         _list_layers(
             open_vault(vault_path),
             partial(_matches, tags, role, stage),
-            as_data=as_data,
+            as_json=as_json,
             shows_all=layers,
         )
         return
     vault = open_vault(vault_path)
     skills = vault.skills(shelf or "skills")
-    if as_data:
+    if as_json:
         print_json(skills)
         return
     if not skills:
@@ -113,7 +113,7 @@ def _matches(tags: tuple[str, ...], role: str | None, stage: str | None, candida
 
 
 def _list_layers(
-    vault: Vault, matches: Callable[[Skill], bool], *, as_data: bool, shows_all: bool
+    vault: Vault, matches: Callable[[Skill], bool], *, as_json: bool, shows_all: bool
 ) -> None:
     """List the skills of all layers; with `shows_all`, also files that are overridden."""
     files = stack_layers(vault.shelf.layers())
@@ -125,7 +125,7 @@ def _list_layers(
     ]
     for problem in vault.shelf.problems:
         say(f"not read: {problem.path}: {problem.message}")
-    if as_data:
+    if as_json:
         print_json(rows)
         return
     if not rows:
@@ -152,21 +152,21 @@ def _layer_row(file: ShelfSkill, wins: bool, hidden: Collection[str]) -> dict[st
 @click.argument("name")
 @at_option
 @read_options
-def show(name: str, at: str | None, vault_path: Path | None, as_data: bool) -> None:
+def show(name: str, at: str | None, vault_path: Path | None, as_json: bool) -> None:
     """Print one skill of the vault or of another layer.
 
     Prints the results of its use, and the runs for and against it, on stderr.
     """
     with open_vault_as_of(vault_path, at) as (vault, _):
-        _show(vault, name, as_data=as_data)
+        _show(vault, name, as_json=as_json)
 
 
-def _show(vault: Vault, name: str, *, as_data: bool) -> None:
+def _show(vault: Vault, name: str, *, as_json: bool) -> None:
     record, path = vault.skill(name)
     is_local = not Path(path).is_absolute()
     is_off = not is_local and record.name in vault.store.snapshot().policy.shelf.hidden
     stats = next(iter(vault.stats(path.split("/")[1] if is_local else record.name)), None)
-    if as_data:
+    if as_json:
         sides = msgspec.to_builtins(lookup.both_sides(question(vault).snapshot, ref_of(record)))
         print_json(
             {**msgspec.to_builtins(record), "path": path, "hidden": is_off, "stats": stats, **sides}
@@ -194,14 +194,14 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
 @click.argument("name")
 @click.argument("revision", required=False)
 @read_options
-def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool) -> None:
+def diff(name: str, revision: str | None, vault_path: Path | None, as_json: bool) -> None:
     """Show how the text of a skill changed.
 
     Without REVISION, compares a proposal with the skill that it replaces, and any other skill with
     its text before the latest commit.
     """
     pair = review.text_pair(question(open_history(vault_path)), name, revision)
-    if as_data:
+    if as_json:
         print_json({**msgspec.to_builtins(pair), "diff": pair.diff})
         return
     echo_diff(pair.diff)
@@ -231,11 +231,11 @@ def create(
     )
     path = vault.root / "skills" / name / "SKILL.md"
     if report.done:
-        print_changes(report, as_data=options.as_data)
+        print_changes(report, as_json=options.as_json)
         return
     if edit:
         click.edit(filename=str(path))
-    if options.as_data:
+    if options.as_json:
         print_json({"path": str(path)})
     else:
         echo(str(path))
@@ -249,7 +249,7 @@ def create(
 def rename(old: str, new: str, options: Options) -> None:
     """Rename a skill; its history, links and use stay with it."""
     report = options.open_vault().curate.rename(old, new, **options.keywords)
-    print_changes(report, as_data=options.as_data)
+    print_changes(report, as_json=options.as_json)
 
 
 def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:
@@ -303,10 +303,10 @@ def approve(names: tuple[str, ...], source: str | None, clean: bool, options: Op
     findings = [] if clean else [f for name in names if (f := curate.lint(name)) is not None]
     report = curate.approve(*names, **options.keywords)
     lines = [line for skill in findings for line in lint.lint_lines(skill)]
-    if not options.as_data:
+    if not options.as_json:
         for line in lines if len(findings) <= MAX_LISTED else [lint.sum_up(findings)]:
             say(line)
-    print_changes(report, as_data=options.as_data, lint=lines)
+    print_changes(report, as_json=options.as_json, lint=lines)
 
 
 @skill.command()
@@ -336,7 +336,7 @@ def reject(
     else:
         names = names or tuple(_select_proposals(curate, source))
         report = curate.reject(*names, reason=reason or "", **options.keywords)
-    print_changes(report, as_data=options.as_data)
+    print_changes(report, as_json=options.as_json)
 
 
 _add_command(

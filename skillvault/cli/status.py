@@ -35,11 +35,11 @@ _MAX_EDITED_FILES = 3  # that are named
 
 @click.command()
 @read_options
-def status(vault_path: Path | None, as_data: bool) -> None:
+def status(vault_path: Path | None, as_json: bool) -> None:
     """Show what waits for you, and what was learned last."""
     vault = open_vault(vault_path)
     state = vault.status()
-    if as_data:
+    if as_json:
         print_json(state)
         return
     asks = state.judge.provider == "agent"
@@ -174,7 +174,7 @@ def stats(
     agent: str | None,
     plot: Path | None,
     vault_path: Path | None,
-    as_data: bool,
+    as_json: bool,
 ) -> None:
     """Show whether skills help, or how a decision ended.
 
@@ -187,7 +187,7 @@ def stats(
                 "--decision ID asks about one decision; remove SKILL, --domain and --plot"
             )
         row = open_vault(vault_path).stats(decision=decision, agent=agent)
-        _print_decision(row, as_data=as_data)
+        _print_decision(row, as_json=as_json)
         return
     if agent is not None:
         raise UsageError("--agent NAME works only with --decision ID; add it")
@@ -195,7 +195,7 @@ def stats(
     skills = vault.stats(skill, domain=domain)
     if plot is not None:
         _draw_plot(plot, domain or "all domains", skills)
-    elif as_data:
+    elif as_json:
         print_json(skills[0] if skill and skills else skills)
     elif skill:
         for entry in skills:
@@ -328,8 +328,8 @@ def _describe_lift(version: "VersionStats") -> str:
 # ── stats of one decision ────────────────────────────────────────────────────────────
 
 
-def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
-    if as_data:
+def _print_decision(decision: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
         print_json(decision)
         return
     score = "" if decision["score"] is None else f", score {decision['score']:+g}"

@@ -72,7 +72,7 @@ def sync(take_over: bool, options: Options) -> None:
     wait.
     """
     result = api.sync(options.open_vault(), take_over=take_over, now=options.now)
-    print_json(result) if options.as_data else print_sync_report(result)
+    print_json(result) if options.as_json else print_sync_report(result)
     if result.problems:
         sys.exit(1)
 

@@ -83,7 +83,7 @@ def log(
     skill: str | None,
     patch: bool,
     vault_path: Path | None,
-    as_data: bool,
+    as_json: bool,
 ) -> None:
     """Show the commits that learned something, newest first."""
     vault = open_history(vault_path)
@@ -93,7 +93,7 @@ def log(
     patches = (
         describe_commits(vault.store, vault.store.snapshot(), commits, skill) if patch else None
     )
-    if as_data:
+    if as_json:
         print_json(commits if patches is None else list(patches))
     elif patches is not None:
         for number, commit in enumerate(patches):
@@ -125,13 +125,13 @@ def _print_commit(commit: CommitReport, *, is_first: bool) -> None:
 @click.command("why-not")
 @click.argument("ref")
 @read_options
-def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
+def why_not(ref: str, vault_path: Path | None, as_json: bool) -> None:
     """Show why a record, a rule or a domain taught nothing.
 
     Shows the numbers that decided. If it did teach something, shows what.
     """
     (kind, name), answers = open_history(vault_path).why_not(ref)
-    if as_data:
+    if as_json:
         print_json({kind: name, "steps": answers})
         return
     echo(f"{kind} {name}")
@@ -178,7 +178,7 @@ def _node_text(ref: dict[str, Any]) -> str:
 @click.command()
 @click.argument("ref")
 @read_options
-def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
+def why(ref: str, vault_path: Path | None, as_json: bool) -> None:
     """Show from which outcomes a skill, fact or evaluation came.
 
     For a pattern, shows the rule, its author, and the code that supports it.
@@ -189,7 +189,7 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
     REF is a name, a path, an id or the beginning of an id.
     """
     tree = open_history(vault_path).why(ref)
-    if as_data:
+    if as_json:
         print_json(tree)
         return
     print_tree(tree, "sources")
@@ -246,7 +246,7 @@ def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:
 @click.command()
 @click.argument("ref")
 @read_options
-def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
+def impact(ref: str, vault_path: Path | None, as_json: bool) -> None:
     """Show what was learned from an outcome, evaluation or fact.
 
     REF is a path, an id or the beginning of an id. For an outcome, the command also shows what
@@ -255,7 +255,7 @@ def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
     vault = open_history(vault_path)
     tree = vault.impact(ref)
     changes = retract.preview(question(vault), Ref(tree["ref"]["kind"], tree["ref"]["id"]))
-    if as_data:
+    if as_json:
         print_json({**tree, "if_retracted": changes})
         return
     print_tree(tree, "targets")

@@ -587,14 +587,14 @@ def _is_place(text: str) -> bool:
 
 
 def _print_learned(vault: Vault, *, as_json: bool) -> None:
-    learned, waiting = vault.notebook.learned_rules(), len(vault.notebook.uncommitted_rules())
+    learned, count = vault.notebook.learned_rules(), len(vault.notebook.uncommitted_rules())
     if as_json:
         print_json(learned_shape(learned.text))
-    elif learned.text.prompt_text or not waiting:
+    elif learned.text.prompt_text or not count:
         echo(learned.text.prompt_text or "nothing learned yet; note a rule")
     print_cuts(learned)
-    if waiting:
-        rules = f"{waiting} rule" + "s" * (waiting > 1)
+    if count:
+        rules = f"{count} rule" + "s" * (count > 1)
         say(f"not committed yet: {rules}; next: skillvault run")
 
 

@@ -218,8 +218,8 @@ def _close_quietly(
         return
     for refusal in report.quarantined:
         say(f"skillvault: not closed: {refusal.message}")
-    for waiting in report.waiting:
-        say(f"skillvault: {decision} waits: {waiting.reason}")
+    for work in report.waiting:
+        say(f"skillvault: {decision} waits: {work.reason}")
     if report.done:
         say(f"skillvault: {decision} closed: {closing.status}, by {closing.observed_by}")
         ask_for_lesson(vault, report)

@@ -102,7 +102,7 @@ def print_branches(report: BranchReport, *, pushed: bool) -> None:
 
 
 def _print_list(
-    waiting: Sequence[WaitingSkill], rules: Sequence[Correction], facts: Sequence[Fact]
+    proposals: Sequence[WaitingSkill], rules: Sequence[Correction], facts: Sequence[Fact]
 ) -> None:
     items = [
         (f"{rule.id}  (rule, {rule.scope})", rule_lines(rule), ("fact approve", "fact reject"))
@@ -118,7 +118,7 @@ def _print_list(
             [skill.description, *basis_lines(skill.basis), *notes_of(skill)],
             ("skill approve", "skill reject"),
         )
-        for skill in waiting
+        for skill in proposals
     ]
     for number, (title, lines, (keep, refuse)) in enumerate(items):
         if number:

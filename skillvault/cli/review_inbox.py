@@ -162,8 +162,8 @@ class ReviewSession:
         self._names = list(self._waiting())
         while self._position < len(self._names):
             name = self._names[self._position]
-            waiting = question(self._vault).snapshot.skills.proposed.get_many(self._selected)
-            self._selected = [name for name in self._selected if name in waiting]
+            proposals = question(self._vault).snapshot.skills.proposed.get_many(self._selected)
+            self._selected = [name for name in self._selected if name in proposals]
             try:
                 skill = self._find(name)
             except UsageError as error:
@@ -291,10 +291,10 @@ class ReviewSession:
     def _filter(self) -> None:
         """Show only the skills that contain all of these words; all skills without a word."""
         words = self._ask("show only skills with these words:", "shows all").casefold().split()
-        waiting = self._waiting()
+        proposals = self._waiting()
         texts = {
             name: f"{name} {skill.domain} {skill.description} {skill.body}".casefold()
-            for name, skill in waiting.items()
+            for name, skill in proposals.items()
         }
         names = [name for name, text in texts.items() if all(word in text for word in words)]
         if names:

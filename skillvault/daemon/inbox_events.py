@@ -165,9 +165,9 @@ def native() -> BaseObserver:
     return Observer()
 
 
-def branch_files(common: Path, branch: str) -> list[Path]:
+def branch_files(common_dir: Path, branch: str) -> list[Path]:
     """Return the files of a git dir that change when the branch moves, for example by a pull."""
-    return [common / "refs/heads" / branch, common / "packed-refs"]
+    return [common_dir / "refs/heads" / branch, common_dir / "packed-refs"]
 
 
 def open_events(

@@ -237,10 +237,10 @@ def path_outside_host(folder: str) -> tuple[str, ...] | None:
     Return None for a folder that is not hidden, a section (`PATH#NAME`) and a flat file.
     """
     parts = folder.split("/")
-    hidden = next((n for n, part in enumerate(parts) if part.startswith(".")), None)
-    if hidden is None or ".md" in parts[-1]:
+    index = next((n for n, part in enumerate(parts) if part.startswith(".")), None)
+    if index is None or ".md" in parts[-1]:
         return None
-    outer_parts = [*parts[:hidden], *parts[hidden + 1 :]]
+    outer_parts = [*parts[:index], *parts[index + 1 :]]
     return path_without_skills("/".join(outer_parts)) if outer_parts else None
 
 

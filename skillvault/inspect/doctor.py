@@ -237,7 +237,7 @@ def _policy(exam: Examination) -> Row:
 
 def _repository(exam: Examination) -> Row:
     try:
-        git_dir, common = exam.git.ask_dirs()
+        git_dir, common_dir = exam.git.ask_dirs()
     except NotAVaultError as error:
         detail, _, fix = str(error).rpartition("; ")
         fix = fix.removeprefix("run `").removesuffix("` there")
@@ -249,7 +249,7 @@ def _repository(exam: Examination) -> Row:
         return Row("repository", "problem", "it is bare, without a work tree", fix)
     if exam.git.is_partial():
         return Row("repository", "note", "partial: objects may be missing", COMPLETION)
-    if (common / "shallow").exists():
+    if (common_dir / "shallow").exists():
         return Row("repository", "note", *SHALLOW.split("; "))
     return Row("repository", "ok", str(git_dir))
 
@@ -431,11 +431,11 @@ def _signer(exam: Examination, method: str) -> tuple[str | None, bool]:
 
 
 def _config(exam: Examination) -> Iterator[Row]:
-    git_dir, common = exam.git.ask_dirs()
+    git_dir, common_dir = exam.git.ask_dirs()
     settings = config.find_program_settings(exam.git.settings(), exam.root)
     for setting in settings:
         values = shorten(", ".join(setting.values), _MAX_VALUE)
-        fix = config.removal_command(setting, git_dir, common)
+        fix = config.removal_command(setting, git_dir, common_dir)
         is_include = setting.key.startswith("include")
         effect = "git takes more settings from there" if is_include else f"git runs it; {_NOT_RUN}"
         yield Row("config", "note", f"{setting.key} = {values}: {effect}", fix)
@@ -489,14 +489,14 @@ def _python_trouble(root: Path) -> str | None:
 
 
 def _locks(exam: Examination) -> Iterator[Row]:
-    git_dir, common = exam.dirs
+    dirs = exam.dirs
     for name in ("writer", "daemon"):
-        owner = locks.holder(common / "skillvault" / f"{name}.lock")
+        owner = locks.holder(dirs[1] / "skillvault" / f"{name}.lock")
         yield Row(f"{name} lock", "ok", f"locked by {owner}" if owner else "free")
-    for lock in git_activity.git_locks(exam.root, git_dir, common, exam.now.timestamp()):
-        yield _git_lock(lock, git_activity.describe_holder(lock.path, exam.root, git_dir, common))
-    if holder := locks.gc_holder(common / "gc.pid"):
-        fix = f"wait for it, or rm {shlex.quote(str(common / 'gc.pid'))} if no such process runs"
+    for lock in git_activity.git_locks(exam.root, *dirs, exam.now.timestamp()):
+        yield _git_lock(lock, git_activity.describe_holder(lock.path, exam.root, *dirs))
+    if holder := locks.gc_holder(dirs[1] / "gc.pid"):
+        fix = f"wait for it, or rm {shlex.quote(str(dirs[1] / 'gc.pid'))} if no such process runs"
         yield Row("git lock", "note", holder, fix)
 
 
@@ -577,9 +577,9 @@ class Space(Struct, frozen=True):
 
 def _disk(exam: Examination) -> Iterator[Row]:
     yield disk_row("disk", exam.root, _space(exam.root))
-    git_dir, common = exam.dirs
+    git_dir, common_dir = exam.dirs
     inbox = [exam.root / name for name in (layout.INBOX, layout.UNTRUSTED, layout.QUARANTINE)]
-    git = [git_dir, common, common / "objects", common / "refs/heads"]
+    git = [git_dir, common_dir, common_dir / "objects", common_dir / "refs/heads"]
     for folder in filter(Path.is_dir, dict.fromkeys((*inbox, *git))):
         space = _space(folder)
         if space.error or folder.stat().st_dev != exam.root.stat().st_dev:

@@ -275,12 +275,12 @@ def _guide_lessons(
             for statement in guide
             if group.keys() & statement.supporting
         ]
-        by_kind = {kind: [s for s in statements if s.kind == kind] for kind in ("worked", "failed")}
-        if not all(by_kind.values()):
+        groups = {kind: [s for s in statements if s.kind == kind] for kind in ("worked", "failed")}
+        if not all(groups.values()):
             continue
         statuses = Counter(outcome.result.status for outcome in group.values())
         counts = statuses["success"], statuses["failure"]
-        best = {kind: max(group, key=_weight) for kind, group in by_kind.items()}
+        best = {kind: max(group, key=_weight) for kind, group in groups.items()}
         names = [name for statement in best.values() for name in statement.supporting]
         origins = tuple(_origin_of(group[name]) for name in names if name in group)
         request = f"{action} something" + (f" in {repository}" if repository else "")

@@ -67,23 +67,23 @@ def both_sides(snapshot: Snapshot, ref: Ref) -> Sides:
 
 def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
     """Return the runs for and against a fact, or a skill and its facts, from links."""
-    supporting, against = set[str](), set[str]()
+    supporters, opponents = set[str](), set[str]()
     for link in links(ref):
         if link.source.kind == "evaluation":
-            (against if link.type == "contradicted" else supporting).add(link.source.id)
+            (opponents if link.type == "contradicted" else supporters).add(link.source.id)
         elif link.source.kind == "fact" and ref.kind == "skill":
             fact_sides = linked_sides(links, link.source)
-            supporting.update(fact_sides.supporting)
-            against.update(fact_sides.against)
-    return Sides(tuple(sorted(supporting)), tuple(sorted(against)))
+            supporters.update(fact_sides.supporting)
+            opponents.update(fact_sides.against)
+    return Sides(tuple(sorted(supporters)), tuple(sorted(opponents)))
 
 
 def sides_of(evidence: SkillEvidence) -> Sides:
     """Return the runs for and against a skill, from its evidence file."""
     statements = evidence.statements
-    supporting = {name for statement in statements for name in statement.supporting}
-    against = {name for statement in statements for name in statement.against}
-    return Sides(tuple(sorted(supporting)), tuple(sorted(against - supporting)))
+    supporters = {name for statement in statements for name in statement.supporting}
+    opponents = {name for statement in statements for name in statement.against}
+    return Sides(tuple(sorted(supporters)), tuple(sorted(opponents - supporters)))
 
 
 def resolve(store: Store, snapshot: Snapshot, text: str, *, forward: bool = False) -> Ref:

@@ -234,15 +234,15 @@ def skill_pages(vault: PageRecords) -> list[SkillPage]:
         if not touches or touches[-1].commit != sha[:10]:
             touches.append(Revision(sha[:10], date, step, subject))
     key_of = cache(subject_key)
-    by_subject: dict[str, list[Outcome]] = defaultdict(list)
+    groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in vault.outcomes.values():
-        by_subject[key_of(outcome.subject)].append(outcome)
+        groups[key_of(outcome.subject)].append(outcome)
     pages = []
     for shelf, skills in vault.shelves.items():
         for name, skill in skills.items():
             ref = Ref("skill", name)
             evidence, opposite = evidence_of(vault.snapshot, ref), _OPPOSITES.get(skill.kind)
-            peers = by_subject.get(skill.subject or "", ())
+            peers = groups.get(skill.subject or "", ())
             page = SkillPage(
                 name=name,
                 skill=skill,
@@ -405,11 +405,11 @@ def domains_of(vault: PageRecords, pages: Sequence[SkillPage]) -> list[DomainFig
     for page, rule in _rules(pages):
         causes[page.skill.domain].append(f"{_action_of(rule)}: {rule.statement}")
     domains = filter(vault.covers, vault.snapshot.domains)
-    by_domain: dict[str, list[Outcome]] = {name: [] for name in domains}
+    outcomes: dict[str, list[Outcome]] = {name: [] for name in domains}
     for outcome in vault.outcomes.values():
         if outcome.id not in vault.overruled and outcome.trust == "local":
-            by_domain.setdefault(outcome.domain, []).append(outcome)
-    return [_domain(vault, *pair, causes[pair[0]]) for pair in sorted(by_domain.items())]
+            outcomes.setdefault(outcome.domain, []).append(outcome)
+    return [_domain(vault, *pair, causes[pair[0]]) for pair in sorted(outcomes.items())]
 
 
 def _rules(pages: Iterable[SkillPage]) -> Iterator[tuple[SkillPage, StatementEvidence]]:
@@ -429,9 +429,9 @@ def _domain(
     outcomes = sorted(outcomes, key=lambda outcome: outcome.order)
     numbers = episodes_of(outcomes, vault.run.policy.evaluate.episode_minutes)
     episode_of = {outcome.id: number for outcome, number in zip(outcomes, numbers, strict=True)}
-    by_action: dict[str, list[Outcome]] = defaultdict(list)
+    groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
-        by_action[outcome.decision.action].append(outcome)
+        groups[outcome.decision.action].append(outcome)
     strategy = strategy_name(name)
     return DomainFigures(
         name=name,
@@ -439,7 +439,7 @@ def _domain(
         rate=_rate(outcome.result.status for outcome in outcomes),
         actions=[
             _action(members, episode_of)
-            for _, members in sorted(by_action.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+            for _, members in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
         ],
         strategy=strategy if strategy in vault.shelves["skills"] else None,
         causes=causes,
@@ -447,11 +447,11 @@ def _domain(
 
 
 def _action(outcomes: Sequence[Outcome], episode_of: Mapping[str, int]) -> ActionFigures:
-    by_target: dict[str, list[Outcome]] = defaultdict(list)
+    groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         if outcome.decision.target is not None:
-            by_target[outcome.decision.target].append(outcome)
-    lines = [_figures(members, episode_of, target) for target, members in by_target.items()]
+            groups[outcome.decision.target].append(outcome)
+    lines = [_figures(members, episode_of, target) for target, members in groups.items()]
     lines.sort(key=lambda line: (-line.count, line.target or ""))
     return ActionFigures(
         whole=_figures(outcomes, episode_of),

@@ -141,7 +141,7 @@ def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:
 
 def _action_outcomes(run: Run, history: Sequence[IndexedOutcome]) -> ActionOutcomes:
     outcomes = run.snapshot.outcomes.get_many(entry.id for entry in history)
-    waiting = {
+    states = {
         entry.id: SkillState("retracted", "counts nowhere")
         if entry.id in run.snapshot.retractions
         else SkillState("waiting", "not evaluated")
@@ -151,7 +151,7 @@ def _action_outcomes(run: Run, history: Sequence[IndexedOutcome]) -> ActionOutco
     return ActionOutcomes(
         outcomes=outcomes,
         evaluations=run.snapshot.evaluations.get_many(outcomes),
-        states={**waiting, **run.profile.outcome_states(run, history, outcomes)},
+        states={**states, **run.profile.outcome_states(run, history, outcomes)},
     )
 
 

@@ -433,14 +433,14 @@ def read_stated_rules(
     living = [each for each in all_rules if each.state != "withdrawn"]
     superseded = {each.supersedes for each in living}
     valid = {each.id: each for each in living if each.id not in superseded}
-    waiting = [
+    proposals = [
         each for each in corrections if each.id in valid and needs_review(each.text, secrets)
     ]
     valid_keys = {key_of(each.text) for each in valid.values()}
     stale_keys = {key_of(each.text) for each in all_rules} - valid_keys
     return StatedRules(
         valid=tuple((e.created_at, key_of(e.text)) for e in valid.values() if e.created_at),
-        unquotable=frozenset(stale_keys | {key_of(each.text) for each in waiting}),
+        unquotable=frozenset(stale_keys | {key_of(each.text) for each in proposals}),
     )
 
 

@@ -114,9 +114,9 @@ def rewritten_skill(change: Change, shelf: str) -> str | None:
     return next(names, None)
 
 
-def with_account_of(waiting: Skill, skill: Skill) -> Skill:
+def with_account_of(proposal: Skill, skill: Skill) -> Skill:
     """Give a skill the account and the subject of its waiting version."""
-    return replace(skill, account=waiting.account, subject=waiting.subject)
+    return replace(skill, account=proposal.account, subject=proposal.subject)
 
 
 def first_version(change: Change, name: str, approved: WrittenSkill) -> Change:
@@ -139,7 +139,7 @@ def first_version(change: Change, name: str, approved: WrittenSkill) -> Change:
 def later_version(
     change: Change,
     approved: WrittenSkill,
-    waiting: WrittenSkill,
+    proposal: WrittenSkill,
     *,
     linked: Container[Ref],
     policy: Policy,
@@ -148,30 +148,30 @@ def later_version(
 
     Text that a person edited stays. `linked` has the links that the version has already.
     """
-    skill, old_skill = waiting.skill, approved.skill
+    skill, old_skill = proposal.skill, approved.skill
     path = f"{_PROPOSED}/{skill.name}/{FILE}"
     old_folder, folder = f"{_SERVED}/{old_skill.name}/", f"{_PROPOSED}/{skill.name}/"
     target = next((rewrite.body for rewrite in change.rewrites), old_skill.body)
-    body = sections.rewrite_body(skill.body, waiting.written.bodies, target)
+    body = sections.rewrite_body(skill.body, proposal.written.bodies, target)
     edited_skill = _apply_edits(with_account_of(skill, old_skill), change.edits)
     new_skill = replace(skill, **{key: getattr(edited_skill, key) for key in _LEARNED_KEYS})
     return replace(
         _as_proposal(change, skill.name, old_skill.name, linked),
         files=tuple((_move_path(file, old_folder, folder), data) for file, data in change.files),
-        edits=tuple(key_edits(path, skill, new_skill, waiting.written, policy=policy)),
+        edits=tuple(key_edits(path, skill, new_skill, proposal.written, policy=policy)),
         rewrites=(Rewrite(path, body, approved.personal),) if body != skill.body else (),
     )
 
 
-def withdrawal_change(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
+def withdrawal_change(change: Change, proposal: Skill, paths: Iterable[str]) -> Change:
     """Return the change that removes a next version whose statements were rejected earlier."""
     return Change(
         step=change.step,
-        subject=f"withdraw {waiting.name}",
+        subject=f"withdraw {proposal.name}",
         commit_with=change.commit_with,
         reason="With the latest outcomes it would repeat what was rejected.",
         removes=tuple(sorted(paths)),
-        targets=(Ref("skill", waiting.name),),
+        targets=(Ref("skill", proposal.name),),
     )
 
 
@@ -239,19 +239,19 @@ def restore_as_proposal(change: Change, name: str) -> Change:
 # ── decisions of a person ────────────────────────────────────────────────────────────
 
 
-def approved_skill(waiting: Skill, approved: Skill, base: Skill) -> Skill:
+def approved_skill(proposal: Skill, approved: Skill, base: Skill) -> Skill:
     """Give an approved skill the text of its next version.
 
     `base` is the approved skill from which the version was written. Later edits of a person stay.
     """
-    body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
+    body = sections.rewrite_body(approved.body, [Version(None, base.body)], proposal.body)
     keys = (*_LEARNED_KEYS, "written")
     unedited_keys = [key for key in keys if getattr(approved, key) == getattr(base, key)]
-    return replace(approved, body=body, **{key: getattr(waiting, key) for key in unedited_keys})
+    return replace(approved, body=body, **{key: getattr(proposal, key) for key in unedited_keys})
 
 
 def approve_learned(
-    waiting: Skill,
+    proposal: Skill,
     approved: Skill,
     new_skill: Skill,
     *,
@@ -267,10 +267,10 @@ def approve_learned(
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
     changes = sections.statement_changes(approved.body, new_skill.body)
     return _approval(
-        waiting.name,
+        proposal.name,
         name,
         links,
-        reason="\n".join([f"{waiting.name} replaces {name}.", *changes]),
+        reason="\n".join([f"{proposal.name} replaces {name}.", *changes]),
         files=tuple((f"{_SERVED}/{name}/{file}", data) for file, data in files.items()),
         edits=skill_edits(path, approved, new_skill, (*_LEARNED_KEYS, "written")),
         rewrites=(Rewrite(path, new_skill.body),) if new_skill.body != approved.body else (),

@@ -69,13 +69,13 @@ def ask_readable(
 
 def versions(run: Run) -> dict[str, str]:
     """Map each code base, as vault.yaml names it, to its commit, or to "" without git."""
-    by_name: dict[str, str] = {}
+    commits: dict[str, str] = {}
     for name, path in _code_folders(run).items():
         try:
-            by_name[name] = code_base.committed_version(path)
+            commits[name] = code_base.committed_version(path)
         except (GitError, OSError):
-            by_name[name] = _UNREADABLE_VERSION
-    return by_name
+            commits[name] = _UNREADABLE_VERSION
+    return commits
 
 
 def _code_folders(run: Run) -> dict[str, Path]:
@@ -145,7 +145,7 @@ def find_support(
     """Return the support of rules in code, by rule key, without rules that forbid something."""
     positive_rules = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
     lines = _find_lines(bases, [rule for rule in positive_rules if rule.evidence.is_enough])
-    line_counts = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
+    line_counts = {key: sum(map(len, files.values())) for key, files in lines.items()}
     return {
         rule.key: CodeSupport(rule.evidence, line_counts.get(rule.key, 0), _stamps_of(bases, rule))
         for rule in positive_rules
@@ -161,8 +161,8 @@ def find_broken_rules(
     lines = _find_lines(bases, broken_rules)
     rules: list[BrokenRule] = []
     for rule in broken_rules:
-        by_file = lines[rule.key]
-        places = [f"{path}:{line}" for path in sorted(by_file) for line in by_file[path]]
+        files = lines[rule.key]
+        places = [f"{path}:{line}" for path in sorted(files) for line in files[path]]
         if len(places) > _MAX_PLACES:
             places[_MAX_PLACES:] = [f"{len(places) - _MAX_PLACES} more"]
         rules.append(BrokenRule(rule.rule, tuple(places)))

@@ -59,8 +59,8 @@ def step(run: Run) -> Iterator[Change]:
             writable = [j for j in judgments if layout.path_of(j.evaluation) in paths]
             if writable:
                 evaluations = [judgment.evaluation for judgment in writable]
-                by_id = {answer.id: answer for judgment in writable for answer in judgment.answers}
-                answers = [by_id[key] for key in sorted(by_id) if key not in run.snapshot.answers]
+                index = {answer.id: answer for judgment in writable for answer in judgment.answers}
+                answers = [index[key] for key in sorted(index) if key not in run.snapshot.answers]
                 yield evaluate.evaluation_change(domain, evaluations, run.judge.info, answers)
 
 

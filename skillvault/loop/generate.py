@@ -58,16 +58,14 @@ def outcome_states(
     accounts = list(run.accounts.accounts_of(evaluated_ids))
     kinds = [pair for account in accounts for pair in run.accounts.find_skills(account)]
     rejection = _rejected_state(run, kinds)
-    by_outcome = {
-        key: why_not.outcome_state(outcomes[key], kinds, run.policy) for key in evaluated_ids
-    }
+    states = {key: why_not.outcome_state(outcomes[key], kinds, run.policy) for key in evaluated_ids}
     note = _version_note(run, kinds)
-    for key, state in by_outcome.items():
+    for key, state in states.items():
         if rejection and state.state == "due":
-            by_outcome[key] = rejection
+            states[key] = rejection
         elif note and state.state in ("done", "counted"):
-            by_outcome[key] = SkillState(state.state, f"{state.reason}; {note}")
-    return by_outcome
+            states[key] = SkillState(state.state, f"{state.reason}; {note}")
+    return states
 
 
 def strategy_state(run: Run, domain: str) -> SkillState:

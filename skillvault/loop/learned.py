@@ -252,7 +252,7 @@ def _stated_rules(store: Store, snapshot: Snapshot, repository: str | None) -> l
     Rules that wait for approval count only for the person who stated them, in this repository.
     """
     email = store.git.settings().email
-    waiting = [
+    rules = [
         correction
         for correction in snapshot.corrections.waiting()
         if correction.scope == repository
@@ -261,8 +261,8 @@ def _stated_rules(store: Store, snapshot: Snapshot, repository: str | None) -> l
         and not needs_review(correction.text, redact.secret_kinds)
     ]
     approved_rules = snapshot.facts.approved_corrections()
-    superseded_ids = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved_rules}
-    dated_rules = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in waiting]
+    superseded_ids = {c.supersedes for c in rules} | {rule.supersedes for rule in approved_rules}
+    dated_rules = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in rules]
     dated_rules += [
         (rule.order[0], StatedRule(rule.text, about=rule.about or ""))
         for rule in approved_rules

@@ -44,11 +44,11 @@ def session_changes(run: Run) -> Iterator[Change]:
 
 def _find_merges(run: Run, domain: str) -> Iterator[SkillMerge[SessionExcerpt]]:
     skills = _served_skills(run, domain)
-    by_skill = {name: session_excerpts(run, name) for name in skills}
-    sessions = {session.id: session for excerpts in by_skill.values() for session in excerpts}
+    excerpts_of = {name: session_excerpts(run, name) for name in skills}
+    sessions = {session.id: session for excerpts in excerpts_of.values() for session in excerpts}
     for group in groups_of(sessions.values(), run.policy.merge.similarity):
         ids = {session.id for session in group}
-        names = [name for name in skills if any(session.id in ids for session in by_skill[name])]
+        names = [name for name in skills if any(session.id in ids for session in excerpts_of[name])]
         if merge := _find_merge(run, group, {name: skills[name] for name in names}):
             yield merge
 

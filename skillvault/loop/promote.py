@@ -411,19 +411,19 @@ def _max_counted_runs(run: Run) -> int:
     return max(run.policy.promote.cluster_size, run.policy.promote.min_sessions)
 
 
-def _keep_tallies(run: Run, fact_ids: Collection[str], waiting: Collection[str]) -> None:
+def _keep_tallies(run: Run, fact_ids: Collection[str], waiting_ids: Collection[str]) -> None:
     """Store the counts of the facts' runs; waiting facts are counted again later."""
     clusters = run.snapshot.clusters
     rows = clusters.of_facts(fact_ids).values()
     clusters.keep_unit_tally([row.fact for row in rows if row.told], None)
-    by_seed: dict[str, list[str]] = defaultdict(list)
+    members: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         if row.seed:
-            by_seed[row.seed].append(row.fact)
-    for seed, facts in by_seed.items():
+            members[row.seed].append(row.fact)
+    for seed, facts in members.items():
         is_large = len(facts) >= run.policy.promote.cluster_size
         units = [Unit("seed", seed)] if is_large else [Unit("fact", fact) for fact in facts]
-        for unit in units if set(facts).isdisjoint(waiting) else ():
+        for unit in units if set(facts).isdisjoint(waiting_ids) else ():
             clusters.keep_unit_tally([unit.name], clusters.tally(unit, _max_counted_runs(run)))
 
 

@@ -96,10 +96,10 @@ class Receipts:
             for name in names
             if name not in self._arrived_names
         )
-        by_decision: dict[str, list[Recommendation]] = {}
+        receipts: dict[str, list[Recommendation]] = {}
         for receipt in (*self._arrived, *filter(None, waiting_receipts)):
-            by_decision.setdefault(receipt.decision, []).append(receipt)
-        return by_decision
+            receipts.setdefault(receipt.decision, []).append(receipt)
+        return receipts
 
 
 def _read_receipt(inbox: Inbox, name: str, now: datetime) -> Recommendation | None:

@@ -346,9 +346,9 @@ _COMPARED_SOURCES = 5  # merged skills of an evolved skill that are compared wit
 def merge_step(run: Run) -> Iterator[Change]:
     """Yield a change for each merge, until no two skills are similar."""
     keys = set(run.snapshot.due.keys(MERGE))
-    by_domain = run.snapshot.outcomes.ids_by_domain(keys)
-    run.settle(MERGE, keys.difference(*by_domain.values()))
-    for domain, domain_keys in by_domain.items():
+    ids = run.snapshot.outcomes.ids_by_domain(keys)
+    run.settle(MERGE, keys.difference(*ids.values()))
+    for domain, domain_keys in ids.items():
         tried_merges: set[tuple[str, ...]] = set()
         while merge := next(_find_merges(run, domain, domain_keys, tried_merges), None):
             tried_merges.add(merge.names)

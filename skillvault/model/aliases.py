@@ -78,10 +78,10 @@ def _resolve(call: str, names: Mapping[str, str]) -> str:
     if match := _HANDLE.fullmatch(text):
         if "[" in match["rest"]:
             return call  # more than one
-        by_handle = names.get(f"[{match['handle'].upper()}]", call)
-        return names.get(fold_title(match["rest"]), by_handle)
-    if (by_title := names.get(fold_title(text))) is not None:
-        return by_title
+        handle_id = names.get(f"[{match['handle'].upper()}]", call)
+        return names.get(fold_title(match["rest"]), handle_id)
+    if (title_id := names.get(fold_title(text))) is not None:
+        return title_id
     if match := _BARE_HANDLE.fullmatch(text):
         key = fold_title(match["rest"]) if match["rest"] else f"[{match['handle']}]"
         return names.get(key, call)

@@ -49,7 +49,7 @@ class BranchReport(Struct, frozen=True):
 
 def make_branches(
     store: Store,
-    waiting: Sequence[WaitingSkill],
+    proposals: Sequence[WaitingSkill],
     approve: Callable[[str], Change],
     now: datetime,
     *,
@@ -67,13 +67,13 @@ def make_branches(
             raise UsageError("the vault has no remote; run `git remote add origin URL`")
         upstream.fetch()
     merged = proposal_refs.remove_merged_branches(
-        git, main, [skill.name for skill in waiting], upstream if push else None
+        git, main, [skill.name for skill in proposals], upstream if push else None
     )
     merged.left |= proposal_refs.update_branches(
         git, proposal_refs.read_tips(git, upstream.remote if upstream else None)
     )
     branches: list[ProposalBranch] = []
-    for skill in waiting:
+    for skill in proposals:
         try:
             branches.append(_make_branch(store, skill, approve(skill.name), now))
         except UsageError as error:  # as for a version of a skill that a person renamed
@@ -94,9 +94,9 @@ def _push(upstream: Upstream, branch: ProposalBranch, cleanup: BranchCleanup) ->
 
 
 def _make_branch(
-    store: Store, waiting: WaitingSkill, approval: Change, now: datetime
+    store: Store, proposal: WaitingSkill, approval: Change, now: datetime
 ) -> ProposalBranch:
-    name, git = waiting.name, store.git
+    name, git = proposal.name, store.git
     branch = f"{PROPOSAL}{name}"
     if (tip := git.tip(branch)) is not None:
         return ProposalBranch(name, branch, tip, made=False)
@@ -113,30 +113,30 @@ def _make_branch(
             mode = mode_of(content, old_entries.get(path))
             entries[path] = Entry(mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(root, entries)
-    message = request_text(waiting, staged_change.change.message)
+    message = request_text(proposal, staged_change.change.message)
     (commit,) = git.committer.make_commits([CommitDraft(tree, message)], parent, now)
     git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))
     return ProposalBranch(name, branch, commit, made=True)
 
 
-def request_text(waiting: WaitingSkill, message: str) -> str:
+def request_text(proposal: WaitingSkill, message: str) -> str:
     """Return the message of an approval with the proposal, as the text of a pull request.
 
     It has the skill's text, the table of its evidence, and the diff to the text that it replaces.
     No line starts with `#`, because git's editor removes such lines.
     """
     opening, _, trailers = message.rstrip().rpartition("\n\n")
-    quotation = "\n".join(f"> {line}".rstrip() for line in waiting.body.splitlines())
-    parts = [opening, waiting.description, f"**The text of {waiting.name}**", quotation]
-    if rows := waiting.basis.rows[-_MAX_ROWS:]:
+    quotation = "\n".join(f"> {line}".rstrip() for line in proposal.body.splitlines())
+    parts = [opening, proposal.description, f"**The text of {proposal.name}**", quotation]
+    if rows := proposal.basis.rows[-_MAX_ROWS:]:
         cells = [(row.outcome, row.status, row.session, row.episode) for row in rows]
-        limit = f", the last {_MAX_ROWS}:" if len(waiting.basis.rows) > len(rows) else ""
-        parts.append(f"**Rests on {waiting.basis.sentence}**{limit}")
+        limit = f", the last {_MAX_ROWS}:" if len(proposal.basis.rows) > len(rows) else ""
+        parts.append(f"**Rests on {proposal.basis.sentence}**{limit}")
         parts.append(markdown_table(("outcome", "status", "session", "occasion"), cells))
-    if waiting.diff:
-        fences = _FENCE.findall("\n".join(line[1:] for line in waiting.diff))
+    if proposal.diff:
+        fences = _FENCE.findall("\n".join(line[1:] for line in proposal.diff))
         fence = "`" * max([3, *(len(mark) + 1 for mark in fences)])
-        parts += [f"**Against {', '.join(waiting.replaces)} as it is served**"]
-        parts += ["\n".join([f"{fence}diff", *waiting.diff, fence])]
+        parts += [f"**Against {', '.join(proposal.replaces)} as it is served**"]
+        parts += ["\n".join([f"{fence}diff", *proposal.diff, fence])]
     text = escape_hidden("\n\n".join(parts))
     return f"{text}\n\n{trailers}\n"

@@ -665,7 +665,7 @@ def _has_same_text(store: Store, snapshot: Snapshot, skill: SourceSkill) -> bool
 def _explain_no_update(snapshot: Snapshot, name: str, shelf: str) -> str | None:
     if shelf not in ("skills", "proposed"):
         return f"{name}: is in {shelf}/; `skillvault skill restore {name}` brings it back first"
-    waiting = next(next_names(name))
-    if shelf == "skills" and waiting in snapshot.skills.proposed:
-        return f"{name}: its next version waits as {waiting}, which is updated in its place"
+    version = next(next_names(name))
+    if shelf == "skills" and version in snapshot.skills.proposed:
+        return f"{name}: its next version waits as {version}, which is updated in its place"
     return None

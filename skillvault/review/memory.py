@@ -202,11 +202,11 @@ class FactMemory:
         return fact, path
 
     def _find_waiting(self, name: str) -> Correction:
-        waiting = self.waiting()
-        matches = [correction for correction in waiting if correction.id.startswith(name) and name]
+        rules = self.waiting()
+        matches = [correction for correction in rules if correction.id.startswith(name) and name]
         exact_matches = [correction for correction in matches if correction.id == name]
         if len(exact_matches or matches) != 1:
-            names = ", ".join(correction.id for correction in (matches or waiting)) or "none"
+            names = ", ".join(correction.id for correction in (matches or rules)) or "none"
             raise UsageError(f"{name}: no waiting rule, or several, begins so; these wait: {names}")
         return (exact_matches or matches)[0]
 

@@ -63,8 +63,8 @@ class Folders:
 
     def layers(self, snapshot: Snapshot) -> list[list[ShelfSkill]]:
         """Return the skills of each layer in order, even skills that are not served."""
-        by_position = snapshot.layers.by_position()
-        return [by_position.get(position, []) for position in range(len(self._places))]
+        skills = snapshot.layers.by_position()
+        return [skills.get(position, []) for position in range(len(self._places))]
 
     def problems(self, snapshot: Snapshot) -> list[Problem]:
         """Return the unreadable files and folders as problems."""

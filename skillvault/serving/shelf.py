@@ -527,8 +527,8 @@ def _labelled_names(snapshot: Snapshot, labels: Iterable[tuple[str, str | None]]
     pairs = [(column, value) for column, value in labels if value is not None]
     if not pairs:
         return snapshot.skills.serving()
-    by_label = (snapshot.skills.with_label(column, value) for column, value in pairs)
-    return sorted({name for names in by_label for name in names})
+    labelled_names = (snapshot.skills.with_label(column, value) for column, value in pairs)
+    return sorted({name for names in labelled_names for name in names})
 
 
 def _served_skills(snapshot: Snapshot, names: Iterable[str]) -> list[Skill]:

@@ -285,14 +285,14 @@ def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statem
 
     With `remarks`, also yield the weaknesses of failures and the strengths of successes.
     """
-    by_text: dict[str, list[Try]] = defaultdict(list)
+    groups: dict[str, list[Try]] = defaultdict(list)
     for attempt in tries:
         judge_remarks = attempt.strengths if attempt.status == "success" else attempt.weaknesses
         texts = (attempt.insight, *(judge_remarks if remarks else ()))
         for text in dict.fromkeys(map(sentences.insight_sentence, filter(None, texts))):
             if attempt.status != "neutral":
-                by_text[text].append(attempt)
-    for text, group in by_text.items():
+                groups[text].append(attempt)
+    for text, group in groups.items():
         kind: StatementKind = "worked" if group[-1].status == "success" else "failed"
         yield Statement(kind=kind, text=text, supporting=_ids_of(group), gist=text)
 
@@ -322,10 +322,10 @@ def _ids_of(records: Iterable[Try] | Iterable[Outcome]) -> tuple[str, ...]:
 
 
 def _split_by_result(tries: Iterable[Try]) -> tuple[list[Try], list[Try]]:
-    by_status: dict[Status, list[Try]] = defaultdict(list)
+    groups: dict[Status, list[Try]] = defaultdict(list)
     for attempt in tries:
-        by_status[attempt.status].append(attempt)
-    return by_status["success"], by_status["failure"]
+        groups[attempt.status].append(attempt)
+    return groups["success"], groups["failure"]
 
 
 def _deed_statement(

@@ -101,7 +101,7 @@ def repeated_rule_texts(text: str) -> list[str]:
 def read_learnings(text: str) -> Learnings:
     """Read the rules and errors in a text, without rules that a later rule replaces."""
     blocks = blocks_of(text)
-    by_key: dict[str, WrittenRule] = {}
+    rules: dict[str, WrittenRule] = {}
     problems: list[Problem] = []
     if len(blocks) == 1 and _width(rule_words(blocks[0].text)) >= _MIN_WIDTH:
         problems.append(_problem(1, "no-separator", "no rules; a rule stands between lines `---`"))
@@ -110,13 +110,13 @@ def read_learnings(text: str) -> Learnings:
         if flaw := flaw_of(block):
             problems.append(flaw)
         elif rule := rule_of(block):
-            earlier_rule = by_key.pop(rule.key, None)
-            by_key[rule.key] = replace(rule, count=1 + (earlier_rule.count if earlier_rule else 0))
+            earlier_rule = rules.pop(rule.key, None)
+            rules[rule.key] = replace(rule, count=1 + (earlier_rule.count if earlier_rule else 0))
             if len(_BULLET.findall(block.text)) > 1:
                 message = "several bullets are one rule; part them with lines `---`"
                 notes.append(_problem(rule.line, "several-bullets", message))
     replaced_rules = replaced_keys(text)
-    valid_rules = tuple(rule for rule in by_key.values() if rule.key not in replaced_rules)
+    valid_rules = tuple(rule for rule in rules.values() if rule.key not in replaced_rules)
     return Learnings(valid_rules, tuple(problems), tuple(notes))
 
 

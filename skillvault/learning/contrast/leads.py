@@ -190,9 +190,9 @@ def _best_cut(cuts: _Cuts, episodes: _Episodes) -> tuple[int, float]:
     surprises = _surprises(centred @ arrangements.T, cuts, episodes.votes)
     surprises[:, 0] /= _dependence(centred, cuts, episodes)
     starts = np.flatnonzero(np.diff(cuts.keys, prepend=-1))
-    by_key = np.maximum.reduceat(surprises, starts, axis=0)
-    by_key[:, 0] -= _ROUNDING
-    shares = np.array([_tail_shares(row) for row in by_key])
+    maxima = np.maximum.reduceat(surprises, starts, axis=0)
+    maxima[:, 0] -= _ROUNDING
+    shares = np.array([_tail_shares(row) for row in maxima])
     least_shares = shares.min(axis=0)
     key = int(shares[:, 0].argmin())
     members = np.flatnonzero(cuts.keys == cuts.keys[starts[key]])

@@ -177,9 +177,9 @@ def _sum_entries(
     decisions = np.concatenate([entries.decisions, entries.decisions])
     success_weights = np.bincount(indices, values * entries.successes[decisions], minlength=size)
     group_codes, group_weights = _sum_by_code(entries.groups[decisions] * size + indices, values)
-    by_group: list[dict[int, float]] = [{} for _ in totals]
+    sums: list[dict[int, float]] = [{} for _ in totals]
     for code, weight in zip(group_codes.tolist(), group_weights.tolist(), strict=True):
-        by_group[code // size][code % size] = weight
+        sums[code // size][code % size] = weight
     return Sums(
         columns=columns,
         firsts=(codes // max(1, size)).astype(np.int32).tobytes(),
@@ -187,7 +187,7 @@ def _sum_entries(
         weights=weights.tobytes(),
         hits=tuple(success_weights.tolist()),
         groups=tuple(
-            DecisionGroup(*total, weights) for total, weights in zip(totals, by_group, strict=True)
+            DecisionGroup(*total, weights) for total, weights in zip(totals, sums, strict=True)
         ),
     )
 

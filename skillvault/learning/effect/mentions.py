@@ -97,11 +97,11 @@ class _Span(NamedTuple):
 
 def index_by_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Map each word to the names that contain it."""
-    by_word: dict[str, set[str]] = {}
+    names_of: dict[str, set[str]] = {}
     for name in names:
         for word in _lower_words(name):
-            by_word.setdefault(word, set()).add(name)
-    return {word: tuple(sorted(group)) for word, group in by_word.items()}
+            names_of.setdefault(word, set()).add(name)
+    return {word: tuple(sorted(group)) for word, group in names_of.items()}
 
 
 def shortest_form(name: str) -> str:
@@ -191,8 +191,8 @@ def _find_described(
     name_stems = {name: {w.rstrip("s") for w in _lower_words(name)} for name in shown_texts}
     candidates = {name for name in shown_texts if stems <= name_stems[name]}
     if len(content) > 1 and not candidates:
-        common = set.intersection(*(set(names.get(word, ())) for word in content))
-        candidates = {name for name in common if content >= _needed_words(name)}
+        shared_names = set.intersection(*(set(names.get(word, ())) for word in content))
+        candidates = {name for name in shared_names if content >= _needed_words(name)}
     kinds = {kind, *words} & _KINDS
     matching_names = {name for name in candidates if _NAME_PART.findall(name)[0] in kinds}
     if not matching_names and len(content) > 1 and not kinds - {"guide"}:

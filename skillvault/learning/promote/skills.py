@@ -232,10 +232,10 @@ def _find_recurring(
     Facts about failures make a warning. Contested facts are left out.
     """
     groups: dict[Pool, list[Fact]] = defaultdict(list)
-    settings, by_fact = policy.promote, pools(records)
+    settings, fact_pools = policy.promote, pools(records)
     for fact in records.current_facts:
-        if fact.id in by_fact:
-            groups[by_fact[fact.id]].append(fact)
+        if fact.id in fact_pools:
+            groups[fact_pools[fact.id]].append(fact)
     for (_, _, kind), facts in sorted(groups.items()):
         used_facts: set[str] = set()
         texts = [statement_of(fact) for fact in facts]

@@ -455,10 +455,10 @@ def support_state(
 
 def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
     """Yield the changes that add facts; facts of one domain share a change."""
-    by_domain: dict[str, list[NewFact]] = defaultdict(list)
+    groups: dict[str, list[NewFact]] = defaultdict(list)
     for fact in facts:
-        by_domain[fact.run.domain].append(fact)
-    for domain, domain_facts in sorted(by_domain.items()):
+        groups[fact.run.domain].append(fact)
+    for domain, domain_facts in sorted(groups.items()):
         for start in range(0, len(domain_facts), _FACTS_PER_COMMIT):
             yield _facts_change(domain, domain_facts[start : start + _FACTS_PER_COMMIT])
 

@@ -16,11 +16,11 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 def winners(layers: Iterable[Iterable[ShelfSkill]]) -> list[ShelfSkill]:
     """Return the skill of the last layer (and last path) for each name, sorted by name."""
-    by_name: dict[str, ShelfSkill] = {}
+    winners: dict[str, ShelfSkill] = {}
     for layer in layers:
         for shelved in sorted(layer, key=lambda shelved: shelved.path):
-            by_name[shelved.skill.name] = shelved
-    return [by_name[name] for name in sorted(by_name)]
+            winners[shelved.skill.name] = shelved
+    return [winners[name] for name in sorted(winners)]
 
 
 def stack_layers(layers: Iterable[Iterable[ShelfSkill]]) -> list[tuple[ShelfSkill, bool]]:

@@ -153,7 +153,7 @@ class ClientCalls:
         open_questions = self._queue.open_questions()
         return [question for question in open_questions if question.answer_key not in failed_items]
 
-    def _due_kinds(self, waiting: "Sequence[OpenQuestion]") -> set[bool]:
+    def _due_kinds(self, questions: "Sequence[OpenQuestion]") -> set[bool]:
         """Return the kinds of questions to ask now: verdicts (True), other questions (False).
 
         A client with `min_questions` gets both kinds if so many questions wait. Another client gets
@@ -163,24 +163,24 @@ class ClientCalls:
         if self._client.min_questions is None:
             are_all_due = self._spare_calls() >= _CALLS_FOR_ALL_QUESTIONS
         else:
-            are_all_due = len(waiting) >= self._client.min_questions
+            are_all_due = len(questions) >= self._client.min_questions
         if are_all_due:
             return {True, False}
         latest_time = self._now() - timedelta(days=self._client.max_wait_days)
-        return {question.is_verdict for question in waiting if question.metadata.at <= latest_time}
+        return {q.is_verdict for q in questions if q.metadata.at <= latest_time}
 
-    def _select_after_session(self, waiting: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
+    def _select_after_session(self, questions: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions of one call right after a session: lessons, and changed guides.
 
         Without an urgent question, one call must be left for later sessions. Lessons wait if an
         urgent question shows their outcomes in full.
         """
-        shown = frozenset[str]().union(*(q.source_ids for q in waiting if q.is_urgent))
-        calls = 1 if any(question.is_urgent for question in waiting) else 2
+        shown = frozenset[str]().union(*(q.source_ids for q in questions if q.is_urgent))
+        calls = 1 if any(question.is_urgent for question in questions) else 2
         if self._client.min_questions is not None or self._spare_calls() < calls:
             return []
         return [
-            q for q in waiting if q.changed_share > 0.0 or (q.is_lesson and q.about not in shown)
+            q for q in questions if q.changed_share > 0.0 or (q.is_lesson and q.about not in shown)
         ]
 
     def _spare_calls(self) -> float:
@@ -218,9 +218,9 @@ class ClientCalls:
                 break
         return selection
 
-    def _fits_budget(self, waiting: "Sequence[OpenQuestion]") -> bool:
+    def _fits_budget(self, questions: "Sequence[OpenQuestion]") -> bool:
         spending = self._ledger.spent_today()
-        tokens = sum(question.request.size for question in waiting) // 4
+        tokens = sum(question.request.size for question in questions) // 4
         calls = 2 + tokens // _BATCH_TOKENS
         return (
             spending.calls + calls <= self._policy.client_calls_per_day

@@ -151,12 +151,12 @@ class QuestionQueue:
     ) -> tuple[dict[str, Answer], dict[str, str]]:
         run = self._new_run()
         open_questions = self._open_questions(run, untrusted=True)
-        by_key = {question.answer_key: question for question in open_questions}
+        questions = {question.answer_key: question for question in open_questions}
         records: dict[str, Answer] = {}
         reasons: dict[str, str] = {}
         for reply in answers:
             try:
-                record = self._new_answer(run, by_key.get(reply.key), reply, session)
+                record = self._new_answer(run, questions.get(reply.key), reply, session)
             except BadInputError as error:
                 reasons[reply.key] = error.message
             else:

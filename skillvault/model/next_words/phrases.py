@@ -127,8 +127,8 @@ def read_words(text: str) -> Words:
         return Words(text, (_UNSPACED,))
     words = _WORD.findall(text.lower())
     counts = {
-        language: sum(map(common.__contains__, words))
-        for language, common in _common_words().items()
+        language: sum(map(frequent_words.__contains__, words))
+        for language, frequent_words in _common_words().items()
     }
     most = max(counts.values())
     return Words(text, tuple(language for language, count in counts.items() if count == most))
@@ -141,7 +141,7 @@ def meanings() -> tuple[str, ...]:
 
 def is_common(word: str) -> bool:
     """Return True for a word that most texts of a language contain and that names nothing."""
-    return any(word in common for common in _common_words().values())
+    return any(word in frequent_words for frequent_words in _common_words().values())
 
 
 @cache

@@ -64,14 +64,14 @@ def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) 
     items = [item for item in _items(text) if item not in omitted]
     if not figures:
         items = [item for item in items if item.kind != "number"]
-    by_kind: dict[Kind, set[str]] = defaultdict(set)
+    keys: dict[Kind, set[str]] = defaultdict(set)
     for item in items:
-        by_kind[item.kind].add(item.key)
-    stems = frozenset(by_kind["stem"])
+        keys[item.kind].add(item.key)
+    stems = frozenset(keys["stem"])
     return Form(
         stems=stems,
-        numbers=frozenset(by_kind["number"]),
-        names=frozenset(by_kind["name"]),
+        numbers=frozenset(keys["number"]),
+        names=frozenset(keys["name"]),
         sides=frozenset(item.side for item in items if item.side),
         negated=items.count(_NEGATION) % 2 == 1,
         proper=stems & _capitalized_stems(text),

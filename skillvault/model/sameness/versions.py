@@ -64,8 +64,8 @@ class _Token(NamedTuple):
     def is_verb(self) -> bool:
         """True for a word that may be a verb: an inflected or a common one."""
         root = stem(self.low)
-        common = root in vocabulary.VERBS or vocabulary.SYNONYMS.get(root) in vocabulary.VERBS
-        return common or self.low in _WORDS["auxiliaries"] or self.low.endswith("s")
+        is_common = root in vocabulary.VERBS or vocabulary.SYNONYMS.get(root) in vocabulary.VERBS
+        return is_common or self.low in _WORDS["auxiliaries"] or self.low.endswith("s")
 
     def has_class(self, word_class: str) -> bool:
         is_abbreviation = len(self.text) > 1 and self.text.isupper()

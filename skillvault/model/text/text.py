@@ -81,8 +81,8 @@ def theme(facts: Sequence[str]) -> str:
         counts.update(list(dict.fromkeys(t for t in fact.lower().split() if len(t) > 4)))
     # Integer arithmetic: 0.6 * n as a float can land above a whole number.
     min_facts = -(-6 * len(facts) // 10)
-    common = [token for token, count in counts.items() if count >= min_facts]
-    return "-".join(common[:3]) or "recurring-pattern"
+    common_tokens = [token for token, count in counts.items() if count >= min_facts]
+    return "-".join(common_tokens[:3]) or "recurring-pattern"
 
 
 def slug(text: str, *, limit: int = MAX_SLUG) -> str:

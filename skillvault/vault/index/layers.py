@@ -48,8 +48,8 @@ class Layers(Topic):
     def by_position(self) -> dict[int, list[ShelfSkill]]:
         """Return all skills of each layer, ordered by path, by the position of the layer."""
         rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.position, f.path")
-        by_position = groupby(rows, key=itemgetter(0))
-        return {position: list(self._read_rows(layer_rows)) for position, layer_rows in by_position}
+        layers = groupby(rows, key=itemgetter(0))
+        return {position: list(self._read_rows(layer_rows)) for position, layer_rows in layers}
 
     # ── by name ──────────────────────────────────────────────────────────────────────
 

@@ -138,14 +138,14 @@ class Queues:
 
 @cache
 def _compile_agenda(agenda: due.Agenda) -> _QueueQueries:
-    by_event: dict[tuple[str, due.Event], list[str]] = {}
+    queries: dict[tuple[str, due.Event], list[str]] = {}
     missing_queues = [queue for queue in agenda.queues if queue.without]
     for queue in agenda.queues:
         for trigger in queue.when if queue not in missing_queues else ():
             query = _compile_trigger(queue, trigger)
-            by_event.setdefault((trigger.kind, trigger.event), []).append(query)
+            queries.setdefault((trigger.kind, trigger.event), []).append(query)
     everything = [_compile_everything(queue) for queue in agenda.queues if queue.every]
-    return _QueueQueries(by_event, everything, missing_queues)
+    return _QueueQueries(queries, everything, missing_queues)
 
 
 def _compile_everything(queue: due.Queue) -> str:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skillvault.model import next_words
-from skillvault.model.next_words import phrases, signs
-from skillvault.model.next_words.signs import TypedPrompt
+from skillvault.model import reaction
+from skillvault.model.reaction import phrases, signs
+from skillvault.model.reaction.signs import TypedPrompt
 
 PROMPTS = Path(__file__).parent / "quality" / "next_prompts.jsonl"
-WEIGHTS = Path(next_words.__file__).with_name("weights.toml")
+WEIGHTS = Path(reaction.__file__).with_name("weights.toml")
 HEADER = """\
 # How much each sign of a user's next words weighs; `always` is what a prompt without any has.
 # Written by `python bench/fit_reactions.py --write`, and not by hand."""
@@ -114,7 +114,7 @@ def main() -> None:
         (row, prompt, fold)
         for row, fold in zip(rows, drawn, strict=True)
         if row["half"] == "tune"
-        and (prompt := next_words.read_prompt(row["text"], row["answer"])) is not None
+        and (prompt := reaction.read_prompt(row["text"], row["answer"])) is not None
     ]
     pairs = [(row, prompt) for row, prompt, _ in triples]
     prompts: list[TypedPrompt] = [prompt for _, prompt in pairs]
@@ -126,33 +126,33 @@ def main() -> None:
     failed = np.array([bool(row["failed"]) for row, _ in pairs])
     corrects = np.array([row["label"] == "correction" for row, _ in pairs])
     apart = np.array([row["label"] != "rejection" for row, _ in pairs])
-    least_failure = np.full(len(pairs), next_words.FAILURE)
-    failure_weights = fit_weights(values, failed, is_form, next_words.FAILURE)
+    least_failure = np.full(len(pairs), reaction.FAILURE)
+    failure_weights = fit_weights(values, failed, is_form, reaction.FAILURE)
     failure = score_folds(values, failed, is_form, folds, least_failure)
     failure = np.where(is_form, add_weights(values, failure_weights), failure)
 
     places = [
         (number, statement)
         for number, prompt in enumerate(prompts)
-        for statement in next_words.statements_of_prompt(prompt, float(failure[number]))
+        for statement in reaction.statements_of_prompt(prompt, float(failure[number]))
     ]
     owner = np.array([number for number, _ in places])
     statements = read_values(signs.read_statement_sign, [s for _, s in places], statement_signs)
     truth = np.array([is_labelled_rule(s.rule.text, pairs[n][0]["rule"]) for n, s in places])
-    least_rule = np.array([next_words.least_rule_score(prompts[number]) for number in owner])
+    least_rule = np.array([reaction.least_rule_score(prompts[number]) for number in owner])
     forms = is_form[owner]
     scores = score_folds(statements, truth, forms, folds[owner], least_rule)
     best_rule = np.full(len(pairs), -np.inf)  # the score of the best statement of a prompt
-    np.maximum.at(best_rule, owner, scores - least_rule + next_words.RULE)
+    np.maximum.at(best_rule, owner, scores - least_rule + reaction.RULE)
     has_rule = np.array([row["rule"] is not None for row, _ in pairs])
     seen = ~is_form  # the forms of the tests are no sample
-    print_curve("failure", failure[seen], failed[seen], next_words.FAILURE)
-    print_curve("rule", best_rule[seen], has_rule[seen], next_words.RULE)
+    print_curve("failure", failure[seen], failed[seen], reaction.FAILURE)
+    print_curve("rule", best_rule[seen], has_rule[seen], reaction.RULE)
 
     tables = {
         "failure": (failure_weights, prompt_signs),
         "correction": (
-            fit_weights(values[apart], corrects[apart], is_form[apart], next_words.CORRECTION),
+            fit_weights(values[apart], corrects[apart], is_form[apart], reaction.CORRECTION),
             prompt_signs,
         ),
         "rule": (fit_weights(statements, truth, forms, least_rule), statement_signs),

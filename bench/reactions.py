@@ -9,7 +9,7 @@ from collections import Counter
 from math import sqrt
 from pathlib import Path
 
-from skillvault.model.next_words import read_reaction
+from skillvault.model.reaction import read_reaction
 
 PROMPTS = Path(__file__).parent / "quality" / "next_prompts.jsonl"
 

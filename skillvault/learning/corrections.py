@@ -15,7 +15,7 @@ from skillvault.learning.promote.versions import Succession
 from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.lazy import regex
-from skillvault.model.next_words import is_risky, read_reaction
+from skillvault.model.reaction import is_risky, read_reaction
 from skillvault.model.records import Correction, Fact, Outcome, Ref, Skill, stamp
 from skillvault.model.sameness.versions import find_value_change
 from skillvault.model.text.hidden_characters import remove_hidden

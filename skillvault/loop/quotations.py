@@ -14,7 +14,7 @@ from skillvault.learning.tries.tries import requests_of
 from skillvault.model.brief import Account
 from skillvault.model.conditions import Separation
 from skillvault.model.decision_outcomes import scope_of
-from skillvault.model.next_words import read_reaction
+from skillvault.model.reaction import read_reaction
 from skillvault.model.records import Evaluation, Outcome
 from skillvault.vault.files import redact
 from skillvault.vault.index.snapshot import Snapshot

@@ -25,7 +25,7 @@ from skillvault.learning.capture.prompt import LearnedText, frame_learned
 from skillvault.learning.recommend import disclosure, render
 from skillvault.learning.recommend.recommend import Query
 from skillvault.loop.learned import learned_text
-from skillvault.model import next_words as words
+from skillvault.model import reaction as words
 from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, pluralize, trim_to_tokens

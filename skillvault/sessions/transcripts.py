@@ -26,8 +26,8 @@ from skillvault.exchange.transcripts.subjects import action_of, target_of
 from skillvault.loop.run import Report
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
-from skillvault.model.next_words import Reaction, read_reaction
 from skillvault.model.policy import TranscriptsPolicy
+from skillvault.model.reaction import Reaction, read_reaction
 from skillvault.model.reasoning import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
 from skillvault.model.text.text import slug

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from skillvault.model.lazy import regex
-from skillvault.model.next_words import states_rule
+from skillvault.model.reaction import states_rule
 from skillvault.model.text import managed_block, markdown
 
 _INSTRUCTION_FILE = regex(

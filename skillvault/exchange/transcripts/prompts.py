@@ -17,7 +17,7 @@ from skillvault.exchange.transcripts import checks, events, extract
 from skillvault.exchange.transcripts.checks import Check
 from skillvault.exchange.transcripts.reader import Transcript, helper_files
 from skillvault.exchange.transcripts.subjects import continues_task
-from skillvault.model.next_words import read_reaction
+from skillvault.model.reaction import read_reaction
 from skillvault.model.text.text import shorten
 
 _MAX_TASK, _MAX_REASONING, _MAX_CLAIM, _MAX_OUTPUT = 8000, 8000, 4000, 4000  # characters

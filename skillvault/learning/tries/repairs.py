@@ -1,7 +1,7 @@
 """Find runs that repaired the failure of the run before them in their session."""
 
 from skillvault.model.decision_outcomes import NEXT_WORDS
-from skillvault.model.next_words import read_reaction
+from skillvault.model.reaction import read_reaction
 from skillvault.model.records import Outcome
 
 _MIN_WORDS = 3  # words of a complaint that says something

@@ -25,7 +25,7 @@ from skillvault.learning.tries.sentences import (
 )
 from skillvault.model.brief import Advice, Try
 from skillvault.model.decision_outcomes import NEXT_WORDS
-from skillvault.model.next_words import is_risky, read_reaction
+from skillvault.model.reaction import is_risky, read_reaction
 from skillvault.model.reasoning import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
 from skillvault.model.sameness.comparison import group_same

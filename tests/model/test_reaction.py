@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillvault.model.next_words import Reaction, read_reaction
-from skillvault.model.next_words.phrases import required_texts
+from skillvault.model.reaction import Reaction, read_reaction
+from skillvault.model.reaction.phrases import required_texts
 
 
 @pytest.mark.parametrize(

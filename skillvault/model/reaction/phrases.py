@@ -210,4 +210,4 @@ def _plain(text: str, language: str) -> str:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads((get_data("skillvault.model.next_words", "phrases.toml") or b"").decode())
+    return tomllib.loads((get_data("skillvault.model.reaction", "phrases.toml") or b"").decode())

@@ -12,9 +12,9 @@ from itertools import takewhile
 from msgspec import Struct
 
 from skillvault.model.lazy import regex
-from skillvault.model.next_words import signs
-from skillvault.model.next_words.phrases import Words, read_words
-from skillvault.model.next_words.signs import CandidateRule, TypedPrompt
+from skillvault.model.reaction import signs
+from skillvault.model.reaction.phrases import Words, read_words
+from skillvault.model.reaction.signs import CandidateRule, TypedPrompt
 from skillvault.model.records import Status
 
 _MAX_TYPED = 1500  # characters that are read of a prompt

@@ -13,7 +13,7 @@ from pkgutil import get_data
 from typing import TypeVar
 
 from skillvault.model.lazy import regex
-from skillvault.model.next_words.phrases import Words, is_common, read_words
+from skillvault.model.reaction.phrases import Words, is_common, read_words
 
 _T = TypeVar("_T")
 _OPENING = 300  # characters in which a user judges the work
@@ -159,7 +159,7 @@ def _read(
 
 @cache
 def _weights() -> Mapping[str, Mapping[str, float]]:
-    data = get_data("skillvault.model.next_words", "weights.toml") or b""
+    data = get_data("skillvault.model.reaction", "weights.toml") or b""
     return tomllib.loads(data.decode())
 
 

@@ -14,7 +14,7 @@ from skillvault.judge import Judge
 from skillvault.learning import evaluate
 from skillvault.learning.account import sentences
 from skillvault.learning.tries import tries
-from skillvault.loop import quota
+from skillvault.loop import untrusted_quota as quota
 from skillvault.loop.judging.judge_replies import answer_record, check_reply, metadata_of
 from skillvault.loop.judging.judges import judge_for_case
 from skillvault.loop.run import Run, WaitingWork, flush_for_judge

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, get_args
 from msgspec import Struct
 
 from skillvault.learning import record as record_rules
-from skillvault.loop.quota import file_wait_reason, find_over_quota
 from skillvault.loop.receipts import Receipts
 from skillvault.loop.run import Run
+from skillvault.loop.untrusted_quota import file_wait_reason, find_over_quota
 from skillvault.model import codec, intake
 from skillvault.model.change import INTAKE_BATCH, Change
 from skillvault.model.decision_outcomes import as_agent_statement

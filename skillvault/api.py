@@ -35,7 +35,7 @@ from skillvault.loop.judging.question_queue import QuestionQueue
 from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
 from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
-from skillvault.review import branches, commits, memory, review
+from skillvault.review import branches, commits, memory, proposal
 from skillvault.review import curate as curating
 from skillvault.review import retract as retracting
 from skillvault.review import undo as undoing
@@ -634,10 +634,10 @@ def _decide(vault: Vault, make: Callable[..., Any], *texts: str, at: datetime, d
         )
 
 
-def proposals(vault: Vault) -> list[review.WaitingSkill]:
+def proposals(vault: Vault) -> list[proposal.WaitingSkill]:
     """Return the skills that wait for a review, by name, with text, diff and evidence."""
     vault.shelf.ready()
-    return list(review.proposals(question(vault)))
+    return list(proposal.proposals(question(vault)))
 
 
 def proposal_branches(

@@ -25,7 +25,7 @@ from skillvault.cli.why import basis_lines, due_lines, notes_of, rule_lines
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Correction, Fact
 from skillvault.review.branches import BranchReport
-from skillvault.review.review import WaitingSkill
+from skillvault.review.proposal import WaitingSkill
 
 
 @click.command()

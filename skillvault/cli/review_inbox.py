@@ -30,7 +30,7 @@ from skillvault.model.records import Correction, Fact, Skill
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import pluralize
 from skillvault.review.curate import parse_edited
-from skillvault.review.review import WaitingSkill, proposal
+from skillvault.review.proposal import WaitingSkill, proposal
 from skillvault.vault.files import layout
 
 # The keys of each screen: the key, its name in the line of keys, and a sentence for `?`.

@@ -35,7 +35,7 @@ from skillvault.loop.clock import clock
 from skillvault.loop.run import Report, Run
 from skillvault.model.errors import UsageError
 from skillvault.model.records import ShelfSkill, Skill, ref_of
-from skillvault.review import review
+from skillvault.review import proposal
 
 if TYPE_CHECKING:
     from skillvault.review.curate import Curator
@@ -184,7 +184,7 @@ def _show(vault: Vault, name: str, *, as_json: bool) -> None:
     if is_off:
         say(f"hidden; `skillvault skill restore {record.name}` serves it again")
     print_sides(vault, ref_of(record))
-    if is_local and review.quotes_removed_lines(vault.store.snapshot(), record):
+    if is_local and proposal.quotes_removed_lines(vault.store.snapshot(), record):
         say("its description quotes a line that is gone; edit the key `description`, too")
     if stats and stats.times_applied:
         say(f"{stats.decision} (`skillvault stats {stats.skill}`)")
@@ -200,7 +200,7 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_json: bool
     Without REVISION, compares a proposal with the skill that it replaces, and any other skill with
     its text before the latest commit.
     """
-    pair = review.text_pair(question(open_history(vault_path)), name, revision)
+    pair = proposal.text_pair(question(open_history(vault_path)), name, revision)
     if as_json:
         print_json({**msgspec.to_builtins(pair), "diff": pair.diff})
         return

@@ -27,7 +27,7 @@ from skillvault.review import retract
 
 if TYPE_CHECKING:
     from skillvault.loop.learned import RuleOrigin
-    from skillvault.review.review import WaitingSkill
+    from skillvault.review.proposal import WaitingSkill
 
 _MAX_ROWS = 10  # the latest outcomes that a table shows
 

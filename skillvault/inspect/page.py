@@ -33,7 +33,7 @@ from skillvault.loop.run import Run
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill, Status
 from skillvault.model.skill_evidence import StatementEvidence
 from skillvault.model.text.text import ARROW, LATER_WORKED, pluralize
-from skillvault.review.review import compare_with_replaced
+from skillvault.review.proposal import compare_with_replaced
 from skillvault.vault.index.rows import moment
 from skillvault.vault.index.snapshot import evidence_of
 

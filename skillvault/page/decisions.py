@@ -19,7 +19,7 @@ from skillvault.api import Vault, undo
 from skillvault.inspect.page import Page, SkillPage, Waiting
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Skill
-from skillvault.review.review import TextPair
+from skillvault.review.proposal import TextPair
 
 IDLE = 30 * 60  # seconds without a decision after which the page takes none
 

@@ -14,7 +14,7 @@ from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.html_table import markdown_table
-from skillvault.review.review import WaitingSkill
+from skillvault.review.proposal import WaitingSkill
 from skillvault.team import proposal_refs
 from skillvault.team.proposal_refs import BranchCleanup
 from skillvault.vault.commit.store import Store

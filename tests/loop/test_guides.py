@@ -10,7 +10,7 @@ from skillvault.loop.run import Report
 from skillvault.model.brief import Account
 from skillvault.model.records import IndexedOutcome
 from skillvault.model.skill_evidence import EVIDENCE
-from skillvault.review.review import quotes_removed_lines
+from skillvault.review.proposal import quotes_removed_lines
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 

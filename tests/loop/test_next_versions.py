@@ -12,7 +12,7 @@ from skillvault.api import Vault, proposal_branches, proposals, question, retrac
 from skillvault.loop.next_versions import waiting_versions
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Ref
-from skillvault.review.review import text_pair
+from skillvault.review.proposal import text_pair
 from tests.conftest import NOW, Person
 from tests.given import raw, trade
 from tests.loop.test_histories import MINE, History, World

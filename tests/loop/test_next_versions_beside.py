@@ -7,7 +7,7 @@ import pytest
 from skillvault.api import Vault, proposals, question, retract
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Ref
-from skillvault.review.review import text_pair
+from skillvault.review.proposal import text_pair
 from tests.conftest import NOW, Person
 from tests.given import as_file, passing, trade
 from tests.loop.test_next_versions import LATER, approved, body, following, met, served

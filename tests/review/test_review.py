@@ -7,7 +7,7 @@ import pytest
 
 from skillvault.api import Vault, proposals, question
 from skillvault.model.errors import UncommittedEditError, UsageError
-from skillvault.review.review import text_pair
+from skillvault.review.proposal import text_pair
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 from tests.review.given import before_commit

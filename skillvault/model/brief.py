@@ -175,8 +175,8 @@ class Try(Struct, frozen=True, kw_only=True):
     """The action of the agent in an outcome (`deed`), with its result and later advice.
 
     `deed` and `answer` are "" if the outcome has none. `error` is the signature of a failure.
-    `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `grounds`
-    quotes claims of the reasoning. `observed` has the figures in `grounds` that the context or the
+    `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `claims`
+    quotes claims of the reasoning. `observed` has the figures in `claims` that the context or the
     result confirms; they are not part of the deed. `repair` is the try of the next prompt, if that
     prompt was about this failure and its run worked. `unexplained` is true if only the report of a
     whole run has the deed, and no text has the cause of the result.
@@ -195,7 +195,7 @@ class Try(Struct, frozen=True, kw_only=True):
     insight: str = ""
     strengths: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = ()
-    grounds: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     repair: "Try | None" = None
     unexplained: bool = False

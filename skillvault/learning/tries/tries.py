@@ -73,7 +73,7 @@ def try_of(
         insight=(verdict and verdict.key_insight) or "",
         strengths=judgement.strengths if judgement else (),
         weaknesses=judgement.weaknesses if judgement else (),
-        grounds=claims,
+        claims=claims,
         observed=_recorded_figures(outcome, _figures_of(" ".join(claims))),
         unexplained=not (is_note(decision.reasoning) or _result_words(outcome)),
     )
@@ -242,7 +242,7 @@ def _time_order(attempt: Try) -> tuple[datetime, str]:
 
 def _comparable_deed(attempt: Try) -> str:
     text = attempt.deed
-    for claim in attempt.grounds if attempt.observed else ():
+    for claim in attempt.claims if attempt.observed else ():
         plain_claim = FIGURE.sub(
             lambda match: " " if plain_figure(match[0]) in attempt.observed else match[0], claim
         )

@@ -49,15 +49,15 @@ def test_figures_of_what_was_observed_make_no_other_deed() -> None:
     def enter(funding: str, stop: int) -> Try:
         ground = f"Funding was {funding} %"
         said = f"{ground}, so I enter with a stop at {stop} %."
-        return did(said, grounds=(ground,), observed=(funding,))
+        return did(said, claims=(ground,), observed=(funding,))
 
     assert same_deed(enter("0.05", 5), enter("0.09", 5))
     assert not same_deed(enter("0.05", 5), enter("0.05", 9))
 
 
 def test_a_figure_that_nobody_observed_is_the_deeds() -> None:
-    first = did("Dropout is 0.1 now.", grounds=("Dropout is 0.1 now",))
-    second = did("Dropout is 0.3 now.", 1, grounds=("Dropout is 0.3 now",))
+    first = did("Dropout is 0.1 now.", claims=("Dropout is 0.1 now",))
+    second = did("Dropout is 0.3 now.", 1, claims=("Dropout is 0.3 now",))
     assert not same_deed(first, second)
     assert same_kind(first, second)
 

@@ -1,4 +1,4 @@
-"""A try beside its deed and result: advice, a judge's words, the grounds of the reasoning."""
+"""A try beside its deed and result: advice, a judge's words, the claims of the reasoning."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ def test_what_a_model_concludes_counts_though_the_verdict_is_offline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reasoning", "grounds"),
+    ("reasoning", "claims"),
     [
         ("Funding was 0.05 %, so I enter with a stop at 5 %.", ("Funding was 0.05 %",)),
         (
@@ -102,12 +102,10 @@ def test_what_a_model_concludes_counts_though_the_verdict_is_offline() -> None:
         ("Raise the wait from 2 s to 5 s.", ()),
     ],
 )
-def test_grounds_are_the_states_that_a_reasoning_claims(
-    reasoning: str, grounds: tuple[str, ...]
-) -> None:
+def test_claims_are_quoted_from_the_reasoning(reasoning: str, claims: tuple[str, ...]) -> None:
     attempt = try_of(outcome(raw(decision__reasoning=reasoning)))
-    assert attempt.grounds == grounds
-    assert all(ground in reasoning for ground in grounds)
+    assert attempt.claims == claims
+    assert all(claim in reasoning for claim in claims)
 
 
 def test_what_the_context_or_the_result_holds_was_observed() -> None:

@@ -5,6 +5,7 @@ Here each error becomes one line and an exit code; `commands` lists the commands
 
 import io
 import os
+import signal
 import sys
 import traceback
 from types import TracebackType
@@ -27,6 +28,7 @@ def main() -> None:
         command = arguments[2:] if arguments[:1] == ["--vault"] else arguments
         if command[:1] == ["hook"] and "--help" not in arguments:
             hook.run_quietly(arguments)  # an error must not block the prompt of a person
+    stdout = sys.stdout
     try:
         sys.exit(cli(standalone_mode=False, prog_name="skillvault"))
     except click.ClickException as error:
@@ -34,16 +36,18 @@ def main() -> None:
         error.show(text)  # the usage of the command and a sentence
         echo(text.getvalue(), err=True, nl=False)
         sys.exit(error.exit_code)
-    except click.Abort:
-        _leave("aborted", 1)
+    except click.Abort as error:
+        is_interrupted = isinstance(error.__context__, KeyboardInterrupt)
+        _leave("stopped", 128 + signal.SIGINT if is_interrupted else 1)
     except BadInputError as error:
         _leave(error.message, error.exit_code)
     except SkillvaultError as error:
         _leave(str(error), error.exit_code)
-    except BrokenPipeError:
-        # The reader of our output went away, as `| head` does.
-        sys.stderr.close()
-        sys.exit(0)
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise
+        # Click replaced it: the reader of our output went away, as `| head` does.
+        sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
         _leave(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
 

@@ -1,7 +1,10 @@
 """The command line as a person meets it: exit codes, streams, one sentence an error."""
 
+import os
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -209,3 +212,38 @@ def test_many_files_that_wait_for_one_reason_share_a_line(
         "waiting: skills/mine/SKILL.md: edited by you",
         "waiting: 0.md and 10 more: changed meanwhile",
     ]
+
+
+@pytest.mark.parametrize("command", [["log", "-p"], ["status", "--json"], ["run", "--help"]])
+def test_output_that_nobody_reads_ends_the_command_as_sigpipe_does(
+    vault: Vault, command: list[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "skillvault", *command],
+        cwd=vault.root,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+def test_ctrl_c_ends_a_command_with_one_line(vault: Vault) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "skillvault", "record", "-"],
+        cwd=vault.root,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    ) as process:
+        assert process.stdin
+        assert process.stderr
+        process.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: the command is reading
+        process.send_signal(signal.SIGINT)
+        process.stdin.close()  # the signal may come between two reads
+        assert process.stderr.read() == b"\nskillvault: stopped\n"
+    assert process.returncode == 128 + signal.SIGINT
+    assert vault.inbox.names() == []

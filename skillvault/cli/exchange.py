@@ -144,7 +144,7 @@ def _check_options(
 
 def _parse_source(text: str | None, registry: str) -> SkillSource:
     text = text or ""
-    return parse_source(text, registry=registry, is_folder=Path(text).expanduser().is_dir())
+    return parse_source(text, registry=registry, is_path=Path(text).expanduser().exists())
 
 
 def _print_listing(listing: SourceListing, *, as_json: bool) -> None:

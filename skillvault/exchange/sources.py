@@ -66,16 +66,16 @@ class SkillSource(Struct, frozen=True):
         return f"{self.url}#{self.ref}:{folder}" if self.ref or folder else self.url
 
 
-def parse_source(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -> SkillSource:
+def parse_source(text: str, *, registry: str = REGISTRY, is_path: bool = False) -> SkillSource:
     """Parse a SOURCE. Raise UsageError with the accepted forms if it has another form.
 
-    With `is_folder`, a folder of this name exists and takes precedence.
+    With `is_path`, a folder or file of this name exists and takes precedence.
     """
     if not text or text.startswith("-") or not text.isprintable():
         raise _source_error(text, "not a source")
     if text.startswith("clawhub:"):
         return _parse_registry_skill(text, registry)
-    if is_folder or text.startswith((".", "/", "~")):
+    if is_path or text.startswith((".", "/", "~")):
         return SkillSource("folder", text.rstrip("/") or "/")
     if _URL.match(text):
         return _parse_address(text)

@@ -578,7 +578,7 @@ class _Installation:
 
     def _newer_version(self, name: str, origin: Origin) -> SourceSkill | None:
         registry = origin.registry or REGISTRY
-        source = parse_source(origin.url, registry=registry, is_folder=origin.url.startswith("/"))
+        source = parse_source(origin.url, registry=registry, is_path=origin.url.startswith("/"))
         with skill_sources.open_source(source) as contents:
             contents.offers = [offer for offer in contents.offers if offer.url == origin.url]
             skill = next(iter(skill_sources.read_offers(contents, registry)), None)

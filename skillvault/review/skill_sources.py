@@ -71,8 +71,9 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
     elif source.kind == "folder":
         folder = layout.real_path(Path(source.url).expanduser())
         if not folder.is_dir():
-            message = f"{source.url}: not a folder; name the folder of a skill, or one above it"
-            raise UsageError(message)
+            learn = ", or `skillvault learn` for a document" if folder.is_file() else ""
+            message = "not a folder; name the folder of a skill, or one above it"
+            raise UsageError(f"{source.url}: {message}{learn}")
         tree = without_secrets(source_tree.folder_tree(folder))
         yield _tree_contents(tree, SkillSource("folder", str(folder)))
     elif source.kind == "clawhub":

@@ -181,3 +181,15 @@ def test_many_places_that_are_passed_over_are_counted_by_reason(
     assert "passed over: 12 places: 12 of a test; -v names each" in (
         call(vault, "install", tmp_path / "many").stderr
     )
+
+
+def test_a_file_that_is_here_is_no_repository_of_github(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules/CLAUDE.md").write_text("# Rules\n\n- Use uv.\n")
+    monkeypatch.chdir(tmp_path)
+    result = call(vault, "install", "rules/CLAUDE.md")
+    assert isinstance(result.exception, UsageError)
+    assert "not a folder" in str(result.exception)
+    assert "`skillvault learn` for a document" in str(result.exception)

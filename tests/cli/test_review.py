@@ -147,7 +147,7 @@ def installed(vault: Vault, tmp_path: Path) -> Vault:
         page = f"---\nname: {name}\ndescription: Use for {name}.\n---\n\n{text}\n"
         (tmp_path / "theirs" / name).mkdir(parents=True)
         (tmp_path / "theirs" / name / "SKILL.md").write_text(page)
-    vault.curate.installer.install(parse_source(str(tmp_path / "theirs"), is_folder=True), now=NOW)
+    vault.curate.installer.install(parse_source(str(tmp_path / "theirs"), is_path=True), now=NOW)
     return vault
 
 

@@ -83,7 +83,7 @@ def test_what_is_no_source_is_a_sentence_with_the_forms(text: str) -> None:
 
 
 def test_a_folder_that_is_there_is_meant_before_anything_else() -> None:
-    assert parse_source("owner/repo", is_folder=True) == SkillSource("folder", "owner/repo")
+    assert parse_source("owner/repo", is_path=True) == SkillSource("folder", "owner/repo")
 
 
 def test_a_registry_without_https_address_is_a_sentence() -> None:

@@ -153,7 +153,7 @@ def test_no_skill_that_comes_in_gets_a_former_name(guided: Vault, tmp_path: Path
     (tmp_path / GUIDE).mkdir()
     (tmp_path / GUIDE / "SKILL.md").write_text(page)
     installer = guided.curate.installer
-    report = installer.install(parse_source(str(tmp_path / GUIDE), is_folder=True), now=NOW)
+    report = installer.install(parse_source(str(tmp_path / GUIDE), is_path=True), now=NOW)
     (installed,) = report.installed
     assert installed.name.startswith(f"{GUIDE}-")
     with pytest.raises(UsageError, match=f"{GUIDE}: is a former name of {NAME}"):

@@ -61,12 +61,15 @@ def try_(folder: Path | None, yes: bool) -> None:
     project = project_of(Path.cwd())
     if groups:
         _introduce(groups)
+        must_ask = folder is None and not yes
+        if must_ask and not _ask_to_read():
+            groups = []
         project_groups = [] if folder is not None else select_project(groups, project)
-        if not (yes or folder is not None):
+        if must_ask and groups:
             groups = _ask_scope(groups, project_groups, project)
-            if not groups:
-                echo("Nothing was learned, and nothing was written.")
-                return
+        if not groups:
+            echo("Nothing was learned, and nothing was written.")
+            return
     with temporary_folder() as place:
         root = place / "vault"
         prepare_repository(root)
@@ -99,15 +102,20 @@ def _introduce(groups: Sequence[TranscriptFolder]) -> None:
     echo("They are read on this machine, without secrets, into a temporary vault.")
 
 
+def _ask_to_read() -> bool:
+    """Ask before anything is read, also to which project a transcript belongs."""
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is here to ask; pass --yes to read them, or name a FOLDER")
+    return click.confirm("Read them?", default=True, err=True)
+
+
 def _ask_scope(
     groups: list[TranscriptFolder], project_groups: list[TranscriptFolder], project: Path
 ) -> list[TranscriptFolder]:
-    """Ask which transcripts may be read. The project's transcripts are offered first."""
-    if not sys.stdin.isatty():
-        raise UsageError("nobody is here to ask; pass --yes to read them, or name a FOLDER")
+    """Ask whether all transcripts are read, if some are of the project and others are not."""
     counts = [sum(len(group.files) for group in part) for part in (project_groups, groups)]
     if counts[0] in (0, counts[1]):
-        return groups if click.confirm("Read them?", default=True, err=True) else []
+        return groups
     echo(f"{counts[0]} of them are from this project, {project.name}.")
     answer = _ask_letter("Read [t]his project's, [a]ll, or [n]one?", "tan", default="t")
     return {"t": project_groups, "a": groups, "n": []}[answer]

@@ -288,6 +288,9 @@ def test_the_project_in_which_one_stands_is_offered_first(home: Path, tmp_path: 
     write_session(home / ".claude/projects/-other", 3, other, ("add a filter", "I used npm."))
     (tmp_path / "shop/src").mkdir()
     terminal = Terminal(tmp_path / "shop/src", "try", columns=100)
+    shown = terminal.wait(lambda text: "Read them?" in text)
+    assert "shop" not in shown.partition("They are read")[2]  # nothing is read before the answer
+    terminal.press("\n")
     shown = terminal.wait(lambda text: "Read [t]his project's, [a]ll, or [n]one? [t]:" in text)
     assert "2 of them are from this project, shop." in shown
     terminal.press("\n")

@@ -82,7 +82,6 @@ class AnswerText(Struct, frozen=True):
     how: Extent
     description: str
     body: str
-    path: str
 
 
 class FactHit(Struct, frozen=True):
@@ -116,13 +115,6 @@ class ServedFact(Struct, frozen=True):
     text: str
 
 
-class Disclosure(Struct, frozen=True):
-    """The skills that an answer names, and its facts."""
-
-    skills: list[AnswerText]
-    facts: list[ServedFact]
-
-
 def disclose(
     slots: Iterable[Slot],
     hidden: Mapping[str, frozenset[Action]],
@@ -130,8 +122,8 @@ def disclose(
     settings: RecommendPolicy,
     *,
     budget: float,
-) -> Disclosure:
-    """Divide the tokens of an answer among lines, facts and texts.
+) -> tuple[list[AnswerText], list[ServedFact]]:
+    """Divide the tokens of an answer among its skills and facts, and return both.
 
     `hidden` maps the held-out skills to their actions. The answer must not reveal them, so no line
     names such a skill, and no fact is about these actions.
@@ -164,7 +156,7 @@ def disclose(
     fact_tokens = min(_LINE_SHARE * budget, tokens_left)
     facts = choose_facts(open_hits, set[Action]().union(*leading_actions), settings, fact_tokens)
     tokens_left -= facts_tokens(fact.text for fact in facts)
-    return Disclosure(fill_texts(slots, descriptions, tokens_left, settings.bodies), facts)
+    return fill_texts(slots, descriptions, tokens_left, settings.bodies), facts
 
 
 def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
@@ -226,7 +218,7 @@ def fill_texts(
             extent = "whole" if part == slot.body and not slot.is_cut else "part"
             budget = max_tokens - count_tokens(part) - _REST_TOKENS * (extent == "part")
         texts_left = texts_left - 1 if part == slot.body else 0
-        texts.append(AnswerText(extent, description, part or "", slot.about.path))
+        texts.append(AnswerText(extent, description, part or ""))
     return texts
 
 

@@ -541,16 +541,16 @@ def _disclose(
     guided_actions = frozenset[Action]().union(
         *(slot.actions or () for slot in slots if slot.by_lines)
     )
-    facts = background.facts if request.weighing.has_task else ()
-    hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided_actions]
+    all_hits = background.facts if request.weighing.has_task else ()
+    hits = [hit for hit in all_hits if not hit.actions or not hit.actions <= guided_actions]
     budgets = (request.query.budget, settings.budget, math.inf)
     budget = next(budget for budget in budgets if budget is not None)
-    answer = disclosure.disclose(slots, hidden_actions, hits, settings, budget=budget)
+    texts, facts = disclosure.disclose(slots, hidden_actions, hits, settings, budget=budget)
     served_skills = [
         _serve(contender, text, request, f"S{number}")
-        for number, (contender, text) in enumerate(zip(contenders, answer.skills, strict=False), 1)
+        for number, (contender, text) in enumerate(zip(contenders, texts, strict=False), 1)
     ]
-    return served_skills, answer.facts
+    return served_skills, facts
 
 
 def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | None:
@@ -654,7 +654,7 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
         handle=handle,
         how=text.how,
         description=text.description,
-        path=text.path,
+        path=request.background.about(candidate.name).path,
     )
 
 

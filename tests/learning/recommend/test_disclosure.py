@@ -35,7 +35,8 @@ def test_a_line_is_left_out_that_names_a_skill_whole() -> None:
 def bodies(*texts: str, budget: int | None = 700) -> list[str]:
     slots = [Slot(f"s{n}", text, Summary()) for n, text in enumerate(texts)]
     rules = RecommendPolicy(budget=budget)
-    return [text.body for text in disclose(slots, {}, (), rules, budget=budget or math.inf).skills]
+    answers, _ = disclose(slots, {}, (), rules, budget=budget or math.inf)
+    return [answer.body for answer in answers]
 
 
 def test_a_quotation_stands_once_in_an_answer() -> None:
@@ -55,5 +56,5 @@ def test_without_a_budget_equal_lessons_are_not_collapsed() -> None:
 def test_a_fact_does_not_repeat_the_quotation_of_a_skill() -> None:
     slots = [Slot("a", f"- SOL: {SAID}", Summary())]
     hits = [FactHit("f", "perps", f"SOL failed: {SAID}", 0.9), FactHit("g", "perps", "Wait.", 0.9)]
-    answer = disclose(slots, {}, hits, RecommendPolicy(), budget=700)
-    assert [fact.id for fact in answer.facts] == ["g"]
+    _, facts = disclose(slots, {}, hits, RecommendPolicy(), budget=700)
+    assert [fact.id for fact in facts] == ["g"]

@@ -198,25 +198,22 @@ class Questions:
         digest = _material_digest(content.material)
         topic = QuestionTopic(content.prompt, content.subject, digest)
         request = {"sections": list(content.headings), **content.extras, **content.material}
+        reply_reader: tuple[type[Struct], _ReplyCheck, Callable[[Any], Draft]]
         if isinstance(brief, Passage):
             passage_reader = replies.PassageReader(brief.source.text)
-            return self._question(
-                topic,
-                request,
-                (replies.PassageReply, passage_reader.check_support, passage_reader.draft),
+            reply_reader = (
+                replies.PassageReply,
+                passage_reader.check_support,
+                passage_reader.draft,
             )
+            return self._question(topic, request, reply_reader)
         reader = replies.SkillReader(brief, offline_draft, content.headings)
         if isinstance(brief, SessionExcerpt):
-            return self._question(
-                topic,
-                request,
-                (replies.SessionReply, reader.check_figures, reader.draft),
-                model=self.policy.fast_model,
-                limit=self.distill_policy.max_tokens,
-            )
-        return self._question(
-            topic, request, (replies.SkillReply, reader.check_figures, reader.draft)
-        )
+            reply_reader = (replies.SessionReply, reader.check_figures, reader.draft)
+            model, limit = self.policy.fast_model, self.distill_policy.max_tokens
+            return self._question(topic, request, reply_reader, model=model, limit=limit)
+        reply_reader = (replies.SkillReply, reader.check_figures, reader.draft)
+        return self._question(topic, request, reply_reader)
 
     def _question(
         self,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import Files, metadata_of
@@ -47,11 +47,7 @@ class Origin(Struct, frozen=True):
     def link(self, name: str, now: datetime) -> Link:
         """Return the link that records the installation of a skill from this source."""
         link = link_of("installed", self.ref, Ref("skill", name), now)
-        values = {
-            "url": self.url, "version": self.version, "digest": self.digest, "files": self.files,
-            "registry": self.registry,
-        }  # fmt: skip
-        return replace(link, metadata={key: value for key, value in values.items() if value})
+        return replace(link, metadata={key: v for key, v in asdict(self).items() if v})
 
 
 def origin_of(link: Link) -> Origin:

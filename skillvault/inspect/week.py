@@ -314,7 +314,8 @@ def _events(
 ) -> Iterator[tuple[Ref, Event]]:
     targets = _targets(commit)
     for ref in targets:
-        shelf = _shelf_of(vault, ref) if last[ref] == commit.sha else ""
+        path = vault.snapshot.records.path_of(ref) if last[ref] == commit.sha else None
+        shelf = (path or "").partition("/")[0]
         yield ref, _classify_event(commit.step, shelf, is_first=first.get(ref) == commit.sha)
     links = (vault.by_id.get(target.removeprefix("link:")) for target in commit.targets)
     types_by_record: dict[Ref, set[str]] = defaultdict(set)
@@ -323,12 +324,6 @@ def _events(
             types_by_record[link.target].add(link.type)
     for ref, types in types_by_record.items():
         yield from ((ref, event) for type_, event in _LINK_EVENTS.items() if type_ in types)
-
-
-def _shelf_of(vault: PageRecords, ref: Ref) -> str:
-    """Return the folder of a skill now; "" for a fact."""
-    shelves = vault.shelves.items() if ref.kind == "skill" else ()
-    return next((shelf for shelf, skills in shelves if ref.id in skills), "")
 
 
 def _classify_event(step: str, shelf: str, *, is_first: bool) -> Event:

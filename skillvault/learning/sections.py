@@ -57,10 +57,10 @@ def labels_of(skill: Skill) -> str:
 
 
 def parse_written(
-    skill: Skill, written: str, ends: Sequence[Version], labels: Sequence[Version]
+    skill: Skill, marks_text: str, ends: Sequence[Version], labels: Sequence[Version]
 ) -> WrittenTexts:
     """Return the texts that skillvault wrote into a skill, from its key `metadata.written`."""
-    marks = read_marks(written)
+    marks = read_marks(marks_text)
     is_unedited = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
     descriptions = [Version(None, skill.description)] if is_unedited else []
     return WrittenTexts(bodies=marks, descriptions=descriptions, ends=ends, labels=labels)

@@ -308,18 +308,18 @@ class Shelf:
             cache.special[domain] = special_candidates, snapshot.layers.count_live(domain)
         special_candidates, count = cache.special[domain]
         names = names - {candidate.name for candidate in special_candidates}
-        near = [*special_candidates, *_named_candidates(snapshot, evidence, domain, names)]
-        near.sort(key=lambda candidate: candidate.name)
-        in_domain = [c for c in near if c.domain in (domain, None)]
+        candidates = [*special_candidates, *_named_candidates(snapshot, evidence, domain, names)]
+        candidates.sort(key=lambda candidate: candidate.name)
+        in_domain = [c for c in candidates if c.domain in (domain, None)]
         live_count = sum(c.status not in recommend.NOT_LIVE for c in in_domain)
 
         def read_others() -> Iterator[Candidate]:
-            near_names = {candidate.name for candidate in near}
-            every, _ = self._candidates(snapshot, recommend.Query(domain=domain))
-            live = (c for c in every if c.status not in recommend.NOT_LIVE)
+            near_names = {candidate.name for candidate in candidates}
+            all_candidates, _ = self._candidates(snapshot, recommend.Query(domain=domain))
+            live = (c for c in all_candidates if c.status not in recommend.NOT_LIVE)
             return (c for c in live if c.name not in near_names)
 
-        return near, recommend.Others(count - live_count, read_others)
+        return candidates, recommend.Others(count - live_count, read_others)
 
     # ── usage ────────────────────────────────────────────────────────────────────────
 
@@ -552,9 +552,8 @@ def _named_candidates(
     snapshot: Snapshot, evidence: Mapping[str, Evidence], domain: str, names: Iterable[str]
 ) -> Iterator[Candidate]:
     """Yield the served skills with these names, of any domain."""
-    return _convert_rows(
-        snapshot, snapshot.skills.candidates_named(sorted(names)), evidence, domain
-    )
+    rows = snapshot.skills.candidates_named(sorted(names))
+    return _convert_rows(snapshot, rows, evidence, domain)
 
 
 def _convert_rows(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.text import strict_json
@@ -22,6 +22,8 @@ from skillvault.model.text.text import shorten, slug
 ReadResult = tuple[str, dict[str, Any] | BadInputError]
 OutcomeReader = Callable[[Path, str | None], Iterator[ReadResult]]
 
+_T = TypeVar("_T")
+_EXAMPLE_TIME = "a time such as 2026-11-20T10:15:00Z"
 _MAX_DEPTH = 100  # foreign reports nest deeper than an outcome may
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _HOME_DEPTH = 3  # parts of a home folder's path: the root, `home`, the person
@@ -127,6 +129,11 @@ class Section:
         """Return the error for a member that is not the expected value."""
         return _value_error(self.file, self.path(key), expected, self.values.get(key))
 
+    def _require(self, key: str, value: _T | None, expected: str) -> _T:
+        if value is None:
+            raise self.member_error(key, expected)
+        return value
+
     def section(self, key: str) -> "Section":
         """Return a member that is a mapping, or an empty mapping if it is absent."""
         value = self.values.get(key)
@@ -141,10 +148,7 @@ class Section:
 
     def number(self, key: str) -> float:
         """Return a member that must be a number."""
-        value = self.maybe_number(key)
-        if value is None:
-            raise self.member_error(key, "a number")
-        return value
+        return self._require(key, self.maybe_number(key), "a number")
 
     def maybe_number(self, key: str) -> float | None:
         """Return a member that is a number, or None if it is absent."""
@@ -157,10 +161,7 @@ class Section:
 
     def text(self, key: str) -> str:
         """Return a member that must be a text and not empty."""
-        value = self.maybe_text(key)
-        if not value:
-            raise self.member_error(key, "text")
-        return value
+        return self._require(key, self.maybe_text(key) or None, "text")
 
     def maybe_text(self, key: str) -> str | None:
         """Return a member that is a text, or None if it is absent."""
@@ -171,20 +172,14 @@ class Section:
 
     def time(self, key: str) -> datetime:
         """Return a member that must be a time. The default time zone is UTC."""
-        value = self.maybe_time(key)
-        if value is None:
-            raise self.member_error(key, "a time such as 2026-11-20T10:15:00Z")
-        return value
+        return self._require(key, self.maybe_time(key), _EXAMPLE_TIME)
 
     def maybe_time(self, key: str) -> datetime | None:
         """Return a member that is a time, or None if it is absent."""
         value = self.maybe_text(key)
         if not value:
             return None
-        time = time_of(value)
-        if time is None:
-            raise self.member_error(key, "a time such as 2026-11-20T10:15:00Z")
-        return time
+        return self._require(key, time_of(value), _EXAMPLE_TIME)
 
 
 def time_of(text: str) -> datetime | None:

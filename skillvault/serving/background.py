@@ -259,11 +259,18 @@ class Guide(NamedTuple):
     tried: tuple[str, ...]
     tasks: tuple[str, ...]
 
-    def best_match(self, task: str) -> LineMatch:
-        """Return the match of the best single line, or of the task behind it, with a task."""
+    def best_match(self, task: str, evidence: float, answers: float) -> LineMatch:
+        """Return the match of the best single line, or of a task behind it, with a task.
+
+        The tasks are compared only if the guide has enough evidence for an answer but no line.
+        """
         lines = [line for line in self.body.splitlines() if line.startswith("- ")]
-        matches = match_lines(task, [*lines, *self.tried, *self.tasks], self.action)
-        return max(matches.values(), key=lambda match: match.strength, default=NO_MATCH)
+        match = NO_MATCH
+        for texts in ([*lines, *self.tried], self.tasks if evidence >= answers else ()):
+            if match.strength < RELATED:
+                matches = match_lines(task, texts, self.action).values()
+                match = max([match, *matches], key=lambda match: match.strength)
+        return match
 
     def excerpt(self, task: str) -> str:
         """Return the text cut to the lines that fit a task."""
@@ -315,8 +322,9 @@ def with_line_evidence(
     """
     new_matches = dict(matches)
     for name in guides.keys() & matches.keys():
-        match = guides[name].best_match(task)
-        evidence = matches[name].evidence * (1.0 if match.strength >= RELATED else _NO_LINE_FACTOR)
+        evidence = matches[name].evidence
+        match = guides[name].best_match(task, evidence, answers)
+        evidence *= 1.0 if match.strength >= RELATED else _NO_LINE_FACTOR
         if match.strength >= ANSWERS:
             evidence = max(evidence, answers, match.share)
         new_matches[name] = matches[name]._replace(evidence=evidence)

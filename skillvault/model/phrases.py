@@ -11,6 +11,9 @@ from skillvault.model.text.text import (
     make_inert,
 )
 
+_RESULTS = {"success": "succeeded", "failure": "failed", "neutral": "ended neutral"}
+RESULT_WORDS = frozenset(" ".join(_RESULTS.values()).split())  # no theme of facts
+
 
 def quote_text(text: str, limit: int = 140) -> str:
     """Quote foreign text in one line, so that it cannot be read as a heading or a list."""
@@ -33,7 +36,7 @@ def describe_result(outcome: Outcome) -> str:
     score, status = outcome.result.score, outcome.result.status
     if score is not None:
         return f"ended at {format_percent(score)}"
-    return {"success": "succeeded", "failure": "failed", "neutral": "ended neutral"}[status]
+    return _RESULTS[status]
 
 
 def amount_of(outcome: Outcome) -> str:

@@ -56,9 +56,9 @@ _CLAUSES: dict[InsightKind, tuple[str, str]] = {
     "unchecked": ("it did not check: {}", ""),
     "exposed": ("it had no way out: {}", ""),
     "guess": ("it assumed: {}", ""),
-    "certainty": ("its reason was {}", ""),
+    "certainty": ("the agent's reason was {}", ""),
     "risk": ("it had named the risk: {}", ""),
-    "ground": ("its reason was {}", "it relied on {}"),
+    "ground": ("the agent's reason was {}", "it relied on {}"),
     "found": ("it found {}", "it found {}"),
     "check": ("it was checked by {}", "it was checked by {}"),
 }

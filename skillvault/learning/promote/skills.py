@@ -31,6 +31,7 @@ from skillvault.learning.rejection import Rejection
 from skillvault.learning.rules import Rules
 from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Edit, Move, skill_series
+from skillvault.model.phrases import RESULT_WORDS
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Ref, Skill, SkillKind, Status, link_id, link_of, stamp
 from skillvault.model.text.text import make_inert, shorten, similarity, slug, theme
@@ -306,7 +307,7 @@ def pattern_brief(pattern: Pattern, records: PromotionRecords) -> Recurrence:
     texts = [statement_of(fact) for fact in pattern.facts]
     if len(texts) == 1:  # the words that its repeats share make a better theme
         texts = [e.key_insight for e in support if e.key_insight] or texts
-    texts = [text.replace(" ended at ", " at ") for text in texts]  # "ended" is no theme
+    texts = [" ".join(w for w in text.split() if w not in RESULT_WORDS) for text in texts]
     return Recurrence(
         kind=pattern.kind,
         domain=pattern.facts[0].domain,

@@ -161,7 +161,7 @@ def test_an_insight_tells_the_conditions_the_result_and_its_cause() -> None:
     )
     assert insight(case(given)) == (
         "open_long on SOL-PERP with trend bearish ended at -11.2 % (stop_loss): "
-        "its reason was “All in, SOL can't lose”."
+        "the agent's reason was “All in, SOL can't lose”."
     )
 
 

@@ -26,7 +26,7 @@ def run_of(day: int, why: str, status: Status = "success", **changes: Any) -> Ru
     of = outcome(raw(day, decision__reasoning=why, result={"status": status}, **fields))
     ended = "failed" if status == "failure" else "succeeded"
     by = f" ({of.result.evidence})" if of.result.evidence else ""
-    ground = f": its reason was “{insight}”" if insight else ""
+    ground = f": the agent's reason was “{insight}”" if insight else ""
     said = f"{of.decision.action} on {of.decision.target} {ended}{by}{ground}."
     return of, evaluation(of, key_insight=said, quality_score=quality)
 

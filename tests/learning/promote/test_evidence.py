@@ -5,7 +5,7 @@ import pytest
 from skillvault.learning.promote.facts import is_contested, text_with_rate
 from skillvault.model.records import Fact
 
-GROUND = "open_long ended at -8.0 %: its reason was “funding was high”."
+GROUND = "open_long ended at -8.0 %: the agent's reason was “funding was high”."
 LESSON = "deploy failed: its own lesson: “drain the queue first”."
 
 

@@ -162,6 +162,14 @@ def test_the_skill_is_named_after_its_theme_and_linked_to_each_fact() -> None:
     assert [link.type for link in change.writes if isinstance(link, Link)] == ["derived"] * 3
 
 
+def test_how_the_runs_ended_is_no_theme() -> None:
+    facts = [fact(number, "deploy on web-{} succeeded with the canary") for number in (1, 2, 3)]
+    pairs, links = supported(facts, ["s1", "s2", "s3"])
+    found = records(pairs, facts=facts, links=links, policy=POLICY)
+    (pattern,) = recurrence.plan_patterns(found, {}, POLICY).due
+    assert recurrence.pattern_brief(pattern, found).theme == "deploy-canary"
+
+
 def test_a_person_keeps_the_description_and_the_sections_they_wrote() -> None:
     facts = (fact(1), fact(2), fact(3))
     pattern = Pattern(facts=facts, new_facts=facts[2:], is_independent=True, skill=SKILL)

@@ -200,8 +200,8 @@ def print_report(
         print_json(_report_shape(report))
     else:
         _print_proposed(report, source, dry=dry, verbose=verbose)
-        for done in report.done:
-            print_done(done)
+        for result in report.done:
+            print_done(result)
         if report.rules:
             is_one = len(report.rules) == 1
             waits = "would wait" if dry else f"wait{'s' * is_one}; `skillvault review` shows them"
@@ -483,9 +483,9 @@ def offer_sessions(
         counts[group.client] += len(group.sessions)
     if not counts or imports is False:
         return
-    (client, count), *others = counts.items()
+    (client, count), *counts_left = counts.items()
     parts = [f"{pluralize(count, 'session')} of {CLIENT_NAMES[client]}"]
-    parts += [f"{count:,} of {CLIENT_NAMES[client]}" for client, count in others]
+    parts += [f"{count:,} of {CLIENT_NAMES[client]}" for client, count in counts_left]
     sentence = f"{join_items(parts)} {'was' if counts.total() == 1 else 'were'} found {scope}"
     question, line = f"{sentence}; read them now?", shlex.join(command)
     if imports is None and not sys.stdin.isatty():

@@ -69,10 +69,10 @@ def _print_memory(facts: list[ListedFact]) -> None:
     for domain in dict.fromkeys(fact_.domain for fact_ in facts):
         echo(f"# MEMORY.md: {domain}\n")
         for importance in get_args(Importance):
-            ranked = [f for f in facts if (f.domain, f.importance) == (domain, importance)]
-            if ranked:
+            group = [f for f in facts if (f.domain, f.importance) == (domain, importance)]
+            if group:
                 echo(f"## {importance.capitalize()}\n")
-                for fact_ in ranked:
+                for fact_ in group:
                     lines = fact_.text.splitlines()
                     echo("- " + "\n  ".join([f"{lines[0]} {fact_.note}", *lines[1:]]))
                 echo()

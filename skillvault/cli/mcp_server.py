@@ -239,7 +239,7 @@ class VaultTools:
         """Report recorded outcomes and missing lessons; BadInputError for a refusal."""
         for refusal in report.quarantined:
             raise BadInputError(refusal.message, code=refusal.code, line=refusal.line)
-        outcome_ids = [ref.id for done in report.done for ref in done.change.targets]
+        outcome_ids = [ref.id for result in report.done for ref in result.change.targets]
         failures = self._vault.store.snapshot().outcomes.failures_without_lesson(outcome_ids)
         decisions = (outcome.decision.id or outcome.id for outcome in failures)
         return IntakeResult(
@@ -335,7 +335,7 @@ def _commits_of(report: Report | None) -> CommitsResult:
     if not report.done and report.waiting:
         raise UsageError(report.waiting[0].reason)
     return CommitsResult(
-        commits=[f"{done.change.step}: {done.change.subject}" for done in report.done]
+        commits=[f"{result.change.step}: {result.change.subject}" for result in report.done]
     )
 
 

@@ -106,7 +106,7 @@ def run(
 def run_shape(report: Report) -> dict[str, Any]:
     """Return the JSON of `run --json`."""
     return {
-        "changes": [_change_shape(done) for done in report.done],
+        "changes": [_change_shape(result) for result in report.done],
         "waiting": report.waiting,
         "rejected": report.rejected,
         "counts": count_results(report),
@@ -116,14 +116,14 @@ def run_shape(report: Report) -> dict[str, Any]:
     }
 
 
-def _change_shape(done: ChangeResult) -> dict[str, Any]:
-    change = done.change
+def _change_shape(result: ChangeResult) -> dict[str, Any]:
+    change = result.change
     return {
         "step": change.step,
         "subject": change.headline,
         "targets": [str(ref) for ref in change.targets],
         "sources": [str(ref) for ref in change.sources],
-        "commit": done.commit,
+        "commit": result.commit,
     }
 
 
@@ -166,11 +166,11 @@ def print_recomputed(report: Report) -> None:
     """Print a line for the commit of a recount, and one for each further change."""
     if not report.done:
         echo("nothing changes")
-    for number, done in enumerate(report.done):
-        if number and done.commit:
-            echo(f"  {done.change.headline}")
+    for number, result in enumerate(report.done):
+        if number and result.commit:
+            echo(f"  {result.change.headline}")
         else:
-            print_done(done)
+            print_done(result)
 
 
 # ── distill ──────────────────────────────────────────────────────────────────────────
@@ -311,10 +311,10 @@ def _take_unnoted(vault: Vault, rejections: Sequence[Rejection]) -> list[Rejecti
 
 
 def _print_proposed(report: Report) -> None:
-    for done in report.done:
-        skills = [record for record in done.change.writes if isinstance(record, Skill)]
+    for result in report.done:
+        skills = [record for record in result.change.writes if isinstance(record, Skill)]
         names = [skill.name for skill in skills if skill.status == "proposed"]
-        paths = [path.split("/") for path, _ in done.change.files]
+        paths = [path.split("/") for path, _ in result.change.files]
         names += [path[1] for path in paths if (path[0], path[-1]) == ("proposed", "SKILL.md")]
         for name in names:
             say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
@@ -338,8 +338,8 @@ def _print_intake(vault: Vault, report: Report, options: Options) -> None:
         rows = [{"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined]
         print_json({"recorded": outcome_ids, "known": len(report.known), "quarantined": rows})
         return
-    for done in report.done:
-        print_done(done)
+    for result in report.done:
+        print_done(result)
     print_refused(report)
     print_waiting(report.waiting)
     _print_rejected(vault, report, verbose=options.dry)
@@ -353,7 +353,7 @@ def _print_intake(vault: Vault, report: Report, options: Options) -> None:
 
 
 def _outcome_ids(report: Report) -> list[str]:
-    refs = (ref for done in report.done for ref in done.change.targets)
+    refs = (ref for result in report.done for ref in result.change.targets)
     return [ref.id for ref in refs if ref.kind == "outcome"]
 
 

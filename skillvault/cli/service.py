@@ -123,10 +123,10 @@ def stop_service(service: Service) -> None:
 def _run_manager(command: Sequence[str], state: str) -> str:
     line = " ".join(command)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise UsageError(f"{state}, but {command[0]}: {error.strerror}; start it by hand") from None
-    if done.returncode:
-        reason = done.stderr.strip().partition("\n")[0] or f"exit code {done.returncode}"
+    if process.returncode:
+        reason = process.stderr.strip().partition("\n")[0] or f"exit code {process.returncode}"
         raise UsageError(f"{state}, but `{line}` failed: {reason}")
-    return done.stdout.strip()
+    return process.stdout.strip()

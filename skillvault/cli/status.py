@@ -313,8 +313,8 @@ def _version_lines(version: "VersionStats") -> list[str]:
             latest = f"{version.recent_p_helps:.3f} (effect {version.recent_lift:+.3f})"
             lines.append(f"by its latest uses it is {latest}")
     offers = f"decisions that ended: {version.shown} got it, {version.held_out} did without"
-    unknown = "" if version.shown or version.held_out else ": nothing says who could have used it"
-    lines.append(f"{offers}{unknown}")
+    note = "" if version.shown or version.held_out else ": nothing says who could have used it"
+    lines.append(f"{offers}{note}")
     return lines
 
 

@@ -198,7 +198,7 @@ class Watch:
             patience=self._pace.soon,
             consolidate=(self._cycles + 1) % self._promote_every == 0,
         )
-        self._cycles += any(done.change.step == "evaluate" for done in report.done)
+        self._cycles += any(result.change.step == "evaluate" for result in report.done)
         # A month may be over, or a pull may have added a domain.
         if day != self._day or (tip != self._scanned_tip and hides_domain(store.git)):
             try:
@@ -222,7 +222,7 @@ class Watch:
             return tip
         last_commit = report.done[-1].commit
         count = self._vault.store.git.text("rev-list", "--count", f"{tip}..{last_commit}")
-        return last_commit if int(count) == len({done.commit for done in report.done}) else None
+        return last_commit if int(count) == len({result.commit for result in report.done}) else None
 
     def _track_items(self, items: Sequence[Any], label: str) -> Iterable[Any]:
         for item in self._track(items, label):

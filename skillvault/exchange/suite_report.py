@@ -110,8 +110,8 @@ def describe_failures(failed_tests: Sequence[FailedTest]) -> str:
         if free_bytes < 0:
             break
         blocks.append(block)
-    omitted = len(failed_tests) - len(blocks)
-    note = [f"({omitted} more failing tests are left out)"] if omitted else []
+    count = len(failed_tests) - len(blocks)
+    note = [f"({count} more failing tests are left out)"] if count else []
     return "\n\n".join(blocks + note)
 
 

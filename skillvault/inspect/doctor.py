@@ -479,8 +479,8 @@ def _python_trouble(root: Path) -> str | None:
     """Return the reason why git cannot run skillvault with this Python, or None."""
     command = [sys.executable, "-P", "-c", "import skillvault"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    completed = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
-    if completed.returncode == 0:
+    process = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
+    if process.returncode == 0:
         return None
     return f"{sys.executable} does not find skillvault without PYTHONPATH; install it there"
 

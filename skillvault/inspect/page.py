@@ -306,15 +306,15 @@ def _failed_deed(vault: PageRecords, page: SkillPage, statement: StatementEviden
         for lesson in page.statements
         if lesson.kind == "lesson" and not runs.isdisjoint(lesson.supporting)
     )
-    instead = next(lessons, remedy.removesuffix(".").removesuffix(")"))
-    result = cut_repetition(result.rstrip(" (;"), instead)
-    label, colon, words = instead.partition(": ")
+    advice = next(lessons, remedy.removesuffix(".").removesuffix(")"))
+    result = cut_repetition(result.rstrip(" (;"), advice)
+    label, colon, words = advice.partition(": ")
     if colon and deed.casefold().startswith(f"{label}: ".casefold()):
-        instead = f"{words[:1].upper()}{words[1:]}"
+        advice = f"{words[:1].upper()}{words[1:]}"
     return FailedDeed(
         deed=deed,
         result=f"{loss}: {result}" if loss else result,
-        instead=instead,
+        instead=advice,
         domain=page.skill.domain,
         skill=page.name,
         failures=len(runs),

@@ -121,8 +121,8 @@ def why_not(run: Run, ref: Ref) -> list[StepAnswer]:
 def _fact_answers(run: Run, fact: Fact) -> list[StepAnswer]:
     records = records_of_facts(run, run.snapshot.facts.by_domain([fact.domain]))
     live_skills = run.snapshot.skills.live(set(records.skills_of.values()))
-    general = general_state(run, fact)
-    return sentences.fact_answers(fact, records, live_skills, run.policy, general=general)
+    state = general_state(run, fact)
+    return sentences.fact_answers(fact, records, live_skills, run.policy, general=state)
 
 
 def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:

@@ -195,8 +195,8 @@ def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
             if rule_digest(name) in spent:
                 continue
         opposite = spoken.opposites[key]
-        partial = [part for part in spoken.parts if includes(key, part) and not opposite]
-        confirming = [*group, *(s for part in partial for s in spoken.groups[part])]
+        parts = [part for part in spoken.parts if includes(key, part) and not opposite]
+        confirming = [*group, *(s for part in parts for s in spoken.groups[part])]
         correction = Correction(
             id=name,
             domain=first.domain,

@@ -223,10 +223,10 @@ def skill_text(
     guide.
     """
     account, limit = findings.account, policy.generate.length(findings.kind)
-    about = trim_to_tokens(about_words(findings), head_line_limit(limit))
+    topic = trim_to_tokens(about_words(findings), head_line_limit(limit))
     episodes = episode_words(account.outcomes, policy.evaluate.episode_minutes)
     counts = outcome_words(account.outcomes, episodes)
-    header = [f"{about}: {counts}", f"Domain: {account.outcomes[-1].domain}"]
+    header = [f"{topic}: {counts}", f"Domain: {account.outcomes[-1].domain}"]
     kind = findings.kind.capitalize()
     text = compose_text(draft, kind, header, limit=limit, references=references or References())
     files = {EVIDENCE: to_text(findings), **text.files}

@@ -49,9 +49,9 @@ def is_general(name: str) -> bool:
     return name.startswith(GENERAL_PREFIX)
 
 
-def general_name(about: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
-    """Return `general-<slug of about>`, with hex of the sources if that is taken or cut off."""
-    return _free_name(slug(f"{GENERAL_PREFIX}{slug(about, limit=_MAX_ABOUT)}"), sources, is_taken)
+def general_name(topic: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
+    """Return `general-<slug of topic>`, with hex of the sources if that is taken or cut off."""
+    return _free_name(slug(f"{GENERAL_PREFIX}{slug(topic, limit=_MAX_ABOUT)}"), sources, is_taken)
 
 
 def subject_key(subject: Subject) -> str:
@@ -78,10 +78,10 @@ def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[s
 
 
 def free_name(
-    kind: SkillKind, about: str, sources: Iterable[str], is_taken: Callable[[str], bool]
+    kind: SkillKind, topic: str, sources: Iterable[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """Return `<kind>-<slug of about>`, with hex of the sources if that is taken or cut off."""
-    return _free_name(slug(f"{kind}-{about}"), sources, is_taken)
+    """Return `<kind>-<slug of topic>`, with hex of the sources if that is taken or cut off."""
+    return _free_name(slug(f"{kind}-{topic}"), sources, is_taken)
 
 
 def next_names(name: str) -> Iterator[str]:
@@ -108,10 +108,10 @@ def distilled_name(session: str, is_taken: Callable[[str], bool]) -> str:
     return next(name for name in _names_with_hex(prefix, [session]) if not is_taken(name))
 
 
-def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) -> str:
-    """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if that is taken (profile `seed`)."""
-    base = slug(f"{kind}-{about}")
-    if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(base):
+def numbered_name(kind: SkillKind, topic: str, is_taken: Callable[[str], bool]) -> str:
+    """Return `<kind>-<slug of topic>`, with `-2`, `-3`, … if that is taken (profile `seed`)."""
+    base = slug(f"{kind}-{topic}")
+    if len(slug(f"{kind}-{topic}", limit=MAX_SLUG * 2)) > len(base):
         while not can_end_name(base.rpartition("-")[2]):
             base = base.rpartition("-")[0]
     tails = chain([""], (f"-{number}" for number in count(2)))

@@ -148,8 +148,8 @@ def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
     findings = refresh.findings
     counts, *changes = sections.statement_changes(old_body, new_body)
     summary = "its text stays as it is." if old_body == new_body else counts
-    about, outcomes = generate.about_words(findings), findings.account.outcomes
+    topic, outcomes = generate.about_words(findings), findings.account.outcomes
     names = [folder.partition("/")[2] for folder in refresh.merged]
-    lines = [f"{about}: {generate.outcome_words(outcomes)}; {summary}"]
+    lines = [f"{topic}: {generate.outcome_words(outcomes)}; {summary}"]
     lines += [f"{name} said it before and goes to archive/." for name in names]
     return "\n".join([*lines, *changes])

@@ -140,8 +140,8 @@ class WriteSession:
 
         Raises UsageError for a text that no skill can have, or that changes nothing.
         """
-        done = self._vault.curate.put(edited, dry=True).done
-        new_texts = [rewrite.body for result in done for rewrite in result.change.rewrites]
+        results = self._vault.curate.put(edited, dry=True).done
+        new_texts = [rewrite.body for result in results for rewrite in result.change.rewrites]
         if not any(new_texts):
             raise UsageError("change the text in the field, and do not empty it; nothing changed")
         return TextPair(skill.path, skill.path, skill.skill.body.strip(), new_texts[0]).diff

@@ -193,11 +193,11 @@ def _with_current_facts(snapshot: "Snapshot", question: str, hits: "Iterable[Hit
     nearness = background.subject_nearness(snapshot, question, facts)
     current = background.current_versions(snapshot, facts)
     newer_facts = snapshot.facts.get_many(current.values()).values()
-    trusted = {fact.id for fact in newer_facts if fact.trust == "local"}
+    trusted_ids = {fact.id for fact in newer_facts if fact.trust == "local"}
     best_hits: dict[str, Hit] = {}
     for hit in hits:
         name = current.get(hit.id.partition(":")[2]) if hit.id.startswith("fact:") else None
-        if name is None or name in trusted:
+        if name is None or name in trusted_ids:
             score = hit.score * nearness.get(hit.id.partition(":")[2], 1.0)
             new_hit = replace(hit, id=f"fact:{name}" if name else hit.id, score=score)
             best_hits[new_hit.id] = min(new_hit, best_hits.get(new_hit.id, new_hit), key=_by_score)

@@ -582,9 +582,9 @@ def _convert_rows(
         served_status = status if earned == "retired" else earned
         labels = (_split_names(roles), _split_names(stages))
         seed = layer == "seed" and not serves_seeds
-        elsewhere = lifts.get(name, 0.0)
+        lift = lifts.get(name, 0.0)
         yield recommend.Candidate(
-            name, kind, size, skill_domain, served_status, *labels, blob, evidence, seed, elsewhere
+            name, kind, size, skill_domain, served_status, *labels, blob, evidence, seed, lift
         )
 
 

@@ -54,8 +54,8 @@ def _read_pages(tree: SourceTree) -> dict[str, bytes]:
 def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Problem:
     kind, domain = match["kind"], match["domain"]
     metadata = {"kind": kind, "domain": domain, "claudefi.file": f"{match['stem']}.md"}
-    if created := _creation_time(match["at"], text):
-        metadata["claudefi.created"] = created
+    if time := _creation_time(match["at"], text):
+        metadata["claudefi.created"] = time
     titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
     use = f"Use before a decision in {domain}. {'. '.join(titles)}."
     description = shorten(use, _MAX_DESCRIPTION)

@@ -96,8 +96,8 @@ def _read_memory(path: str, folder: str, content: bytes) -> MemoryFact | Problem
     category = _CATEGORIES.get(str(meta.get("category")), "")
     text = ": ".join(filter(None, (category, "" if title in text else title, text)))
     domain = slug(str(meta.get("domain") or folder))
-    created = meta.get("created_at") if agent_skills.is_time(meta.get("created_at")) else ""
-    return MemoryFact(path, text, domain, confidence, str(created))
+    time = meta.get("created_at") if agent_skills.is_time(meta.get("created_at")) else ""
+    return MemoryFact(path, text, domain, confidence, str(time))
 
 
 def _add_description(content: bytes) -> bytes:
@@ -135,9 +135,9 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
         "source": source if source in _SOURCES else "manual",
         **_counters(author_meta, skill),
     }
-    created = author_meta.get("created_at", metadata.get("created"))
-    if agent_skills.is_time(created):  # with a bad time EurekaClaw would load no skill at all
-        meta["created_at"] = created
+    time = author_meta.get("created_at", metadata.get("created"))
+    if agent_skills.is_time(time):  # with a bad time EurekaClaw would load no skill at all
+        meta["created_at"] = time
     meta.pop("metadata", None)
     lifted_keys = {inner for key, inner in _LISTS.items() if key not in author_meta}
     if other_values := {key: v for key, v in metadata.items() if key not in lifted_keys}:

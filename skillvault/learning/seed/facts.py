@@ -112,7 +112,7 @@ def repetition_change(fact: str, sources: Sequence[Ref], now: datetime) -> Chang
 
 
 def pattern_name(
-    kind: SkillKind, about: str, _facts: Sequence[str], is_taken: Callable[[str], bool]
+    kind: SkillKind, topic: str, _facts: Sequence[str], is_taken: Callable[[str], bool]
 ) -> str:
     """Return the name of a skill from facts: its title, with a number if the name is taken."""
-    return numbered_name(kind, about, is_taken)
+    return numbered_name(kind, topic, is_taken)

@@ -115,8 +115,8 @@ def outcome_skill_change(
     """Return the change that adds the skill of an outcome, with its link."""
     (outcome,) = findings.account.outcomes
     # A title in another script has no slug.
-    about = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
-    name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{about}", is_taken)
+    topic = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
+    name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{topic}", is_taken)
     text = generate.skill_text(findings, draft, policy)
     skill = generate.new_skill(findings, draft, text, name=name, at=now, policy=policy)
     return generate.addition_change(findings, skill, text, sources=[outcome.id], at=now)

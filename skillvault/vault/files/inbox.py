@@ -108,8 +108,8 @@ class Inbox:
         """
         names = self.names() if names is None else names
         start = time.monotonic()
-        longest = seconds + _CHANGING_SECONDS if patience is None else patience
-        deadlines = {False: start + longest, True: start + min(longest, seconds + _PAUSE)}
+        limit = seconds + _CHANGING_SECONDS if patience is None else patience
+        deadlines = {False: start + limit, True: start + min(limit, seconds + _PAUSE)}
         first_seen: dict[tuple[str, int, int], float] = {}
         while True:
             young_names = [name for name in names if self._is_young(name, seconds, first_seen)]

@@ -221,8 +221,8 @@ class Runner:
         import git  # noqa: PLC0415 (50 ms; many commands start no git)
 
         settings = {**_ENVIRONMENT, **self.index, **(env or {})}
-        unset = sorted(name for name in _REMOVED_VARIABLES - settings.keys() if name in os.environ)
-        prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
+        names = sorted(name for name in _REMOVED_VARIABLES - settings.keys() if name in os.environ)
+        prefix = ["env", *(part for name in names for part in ("-u", name))] if names else []
         try:
             # GitPython would expand `$` and `~` in a text, and replace a missing folder by its own.
             process = git.Git(self._root).execute(

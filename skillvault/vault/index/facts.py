@@ -74,8 +74,8 @@ class Facts(Folder[Fact]):
 
     def approved_corrections(self) -> list[Fact]:
         """Return the rules that a person stated and approved, ordered by id."""
-        approved = "f.n in (select n from fact where kind = 'correction')"
-        query = f"{FILE_ROWS} where {approved} order by f.ref_id"
+        condition = "f.n in (select n from fact where kind = 'correction')"
+        query = f"{FILE_ROWS} where {condition} order by f.ref_id"
         return list(self._reader.records(self._reader.rows(query), Fact))
 
     def due(self, day: str) -> list[str]:
@@ -200,8 +200,8 @@ class Corrections(Topic):
 
     def _read_proposals(self) -> Iterable[Correction]:
         # The plus keeps SQLite from reading all files for a table that is small or empty.
-        proposed = "f.n in (select n from correction) and +f.top = 'proposed'"
-        query = f"{FILE_ROWS} where {proposed} order by f.ref_id"
+        condition = "f.n in (select n from correction) and +f.top = 'proposed'"
+        query = f"{FILE_ROWS} where {condition} order by f.ref_id"
         return self._reader.records(self._reader.rows(query), Correction)
 
     def of_scope(self, scope: str | None) -> list[Correction]:

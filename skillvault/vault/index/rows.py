@@ -206,11 +206,11 @@ def skill_columns(
 ) -> tuple[Any, ...]:
     """Return the columns of a skill in any layer, except `hidden` and `serves`."""
     lists = (skill.roles, skill.stages, skill.tags, skill.formerly)
-    roles, stages, tags, formerly = map(join_names, lists)
+    roles, stages, tags, former_names = map(join_names, lists)
     counts = skill.elsewhere  # counts of another tool
     return (
         *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
-        *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags, formerly),
+        *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags, former_names),
         *((counts.times_applied, counts.success_rate) if counts else (None, None)), layer,
     )  # fmt: skip
 

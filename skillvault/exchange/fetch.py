@@ -226,7 +226,7 @@ def _read_bytes(answer: httpx2.Response, url: str, *, limit: int) -> bytes:
 
 
 def _retry_seconds(text: str | None) -> float:
-    """Return the seconds to wait for a busy server, given as a number or a date; default 1."""
+    """Parse a server's `Retry-After`, a number of seconds or a date, to seconds; by default 1."""
     if text is None:
         return 1.0
     with contextlib.suppress(ValueError):

@@ -219,7 +219,7 @@ def week_of(vault: PageRecords) -> Week:
 
 
 def _day_changes(vault: PageRecords, events: Sequence[VaultEvent]) -> list[DayChange]:
-    """Group the events of a day by record, newest day first, new knowledge first."""
+    """Group events by day and record, with the newest day and new knowledge first."""
     groups: dict[tuple[date, Ref], list[VaultEvent]] = defaultdict(list)
     for event in events:
         groups[event.at.astimezone(UTC).date(), event.ref].append(event)

@@ -69,7 +69,7 @@ class SkillState(Struct, frozen=True):
 
 
 def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> SkillState:
-    """Return how far findings are from a skill; the state `due` makes the skill."""
+    """Return the state of findings on their way to a skill; the state `due` makes it."""
     if (state := _existing_state(existing)) is not None:
         return state
     if existing.unreadable:

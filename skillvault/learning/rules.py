@@ -22,12 +22,12 @@ class Rules(Struct, frozen=True, kw_only=True):
     and `explored_share` rank skills for recommendations.
 
     Facts: with `weighs`, runs count for and against facts. `is_surprise` tells if a wrong verdict
-    makes a fact. `insight_state` returns how far an evaluation is from a fact. `pattern_name` names
-    the skill of facts.
+    makes a fact. `insight_state` returns the state of an evaluation on its way to a fact.
+    `pattern_name` names the skill of facts.
 
     Runs: `time` returns the time at which a record is made or expires. `steps` has the steps of the
     loop. `account_texts` yields the texts that an answer may rewrite. `outcome_states` and
-    `strategy_state` return how far outcomes and strategies are, for `why-not`. `strategy_rules`
+    `strategy_state` return the states of outcomes and strategies, for `why-not`. `strategy_rules`
     yields the rules in a strategy.
     """
 

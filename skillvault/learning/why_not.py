@@ -34,7 +34,7 @@ class StepAnswer(Struct, frozen=True):
 class ActionOutcomes(Struct, frozen=True, kw_only=True):
     """The outcomes of an action with their evaluations.
 
-    `states` says how far each outcome is from a skill.
+    `states` has the state of each outcome on its way to a skill.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -53,8 +53,8 @@ def answers(
 ) -> list[StepAnswer]:
     """Return the answer of each step of the loop for an outcome, in order.
 
-    `fact` says how far the evaluation is from a fact. `judge_failure` is set if the judge failed so
-    often that it is not asked again. `edited` is the path of the evaluation if a person edits it.
+    `fact` is the state of the evaluation on its way to a fact. `judge_failure` is set if the judge
+    is not asked again. `edited` is the path of the evaluation if a person edits it.
     """
     steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
     evaluation = action.evaluations.get(outcome.id)
@@ -109,7 +109,7 @@ def fact_answers(
 ) -> list[StepAnswer]:
     """Return the evidence of a fact, and its skill or the reason for no skill.
 
-    `general` says how far the fact is from a general skill; it is None in a vault of one domain.
+    `general` is its state on the way to a general skill, or None in a vault of one domain.
     """
     support = records.support([fact.id])
     sessions = pluralize(len(records.sessions([fact])), "session")
@@ -191,7 +191,7 @@ def summary(actions: Iterable[ActionOutcomes], policy: Policy, sessions: int = 0
 def outcome_state(
     outcome: Outcome, accounts: Sequence[tuple[Findings, ExistingSkill]], policy: Policy
 ) -> SkillState:
-    """Return how far an outcome is from the skills of its action and subject.
+    """Return the state of an outcome on its way to the skills of its action and subject.
 
     `accounts` has the findings and the existing skill for each kind of skill, the guide first.
     """

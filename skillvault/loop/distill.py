@@ -36,7 +36,7 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def find_state(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
-    """Return how far a session is from making a skill, and the skill that it has already."""
+    """Return the state of a session on its way to a skill, and the skill that it has already."""
     existing = _find_existing(run, session)
     return session_state(session, existing, run.policy.distill), existing
 

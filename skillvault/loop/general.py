@@ -179,7 +179,7 @@ def plan_general(run: Run) -> GeneralPlan:
 
 
 def general_state(run: Run, fact: Fact) -> PromotionState | None:
-    """Return how far a fact is from a general skill, or None if the vault has one domain."""
+    """Return the state of a fact on its way to a general skill, or None with one domain."""
     if not _has_several_domains(run):
         return None
     similar_facts = SimilarFacts(run.snapshot, run.snapshot.due.keys(GENERAL))

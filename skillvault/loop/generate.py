@@ -53,7 +53,7 @@ def _compose(run: Run, findings: Findings, draft: Draft) -> Change | None:
 def outcome_states(
     run: Run, history: Sequence[IndexedOutcome], outcomes: Mapping[str, Outcome]
 ) -> dict[str, SkillState]:
-    """Return how far each outcome is from a skill, for `why-not`."""
+    """Return the state of each outcome on its way to a skill, for `why-not`."""
     evaluated_ids = [o.id for o in history if o.evaluated and o.id in outcomes]
     accounts = list(run.accounts.accounts_of(evaluated_ids))
     kinds = [pair for account in accounts for pair in run.accounts.find_skills(account)]
@@ -69,7 +69,7 @@ def outcome_states(
 
 
 def strategy_state(run: Run, domain: str) -> SkillState:
-    """Return how far a domain is from a strategy, for `why-not`."""
+    """Return the state of a domain on its way to a strategy, for `why-not`."""
     if (account := run.accounts.strategy_account(domain)) is not None:
         ((findings, existing),) = run.accounts.find_skills(account)
         return generate.skill_state(findings, existing, run.policy)

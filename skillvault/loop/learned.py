@@ -420,7 +420,7 @@ def _matching_rules(texts: Iterable[str], text: str) -> list[str]:
 
 
 def explain_rule(run: "Run", rule: str) -> "why_not.StepAnswer":
-    """Return how far a rule is from becoming a pattern, with its evidence in code."""
+    """Return the state of a rule on its way to a pattern, with its evidence in code."""
     policy = run.policy.capture
     ref = pattern_ref(LearnedPattern(pattern=rule))
     if rejection := rejected_patterns(run, [ref]).get(ref):

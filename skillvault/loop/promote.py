@@ -274,7 +274,7 @@ def living_patterns(run: Run, domain: str) -> Iterator[tuple[PromotionRecords, P
 
 
 def promotion_state(run: Run, evaluation_id: str) -> PromotionState | None:
-    """Return how far an evaluation is from making a fact, or None if it does not exist."""
+    """Return the state of an evaluation on its way to a fact, or None if it does not exist."""
     records = records_of_evaluations(run, [evaluation_id])
     evaluation = records.evaluations.get(evaluation_id)
     if evaluation is None:

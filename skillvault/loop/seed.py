@@ -90,7 +90,7 @@ def generate_step(run: Run) -> Iterator[Change]:
 def outcome_states(
     run: Run, history: Sequence[IndexedOutcome], _outcomes: Mapping[str, Outcome]
 ) -> dict[str, SkillState]:
-    """Return how far each evaluated outcome is from a skill, for `why-not`."""
+    """Return the state of each evaluated outcome on its way to a skill, for `why-not`."""
     ids = [outcome.id for outcome in history if outcome.evaluated]
     histories = run.accounts.account_histories(ids, "subject")
     return {
@@ -260,7 +260,7 @@ def _strategy_changes(run: Run) -> Iterator[Change]:
 
 
 def strategy_state(run: Run, domain: str) -> SkillState:
-    """Return how far a domain is from its next strategy, for `why-not`."""
+    """Return the state of a domain on its way to the next strategy, for `why-not`."""
     return _state_of_records(run, _strategy_records(run, domain))
 
 

@@ -334,7 +334,7 @@ def _deed_statement(
     labels: Mapping[str, str],
     remedy: Try | None = None,
 ) -> Statement:
-    """Return the statement of a deed: `tries` had its usual result, `other_tries` the opposite."""
+    """Return the statement of a deed. `tries` had its usual result, `other_tries` the opposite."""
     return Statement(
         kind="failed" if tries[-1].status == "failure" else "worked",
         text=sentences.deed_sentence(tries, other_tries, labels, remedy),

@@ -56,7 +56,7 @@ class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
 def session_state(
     session: Session, existing: ExistingSessionSkill, rules: DistillPolicy
 ) -> SkillState:
-    """Return how far a session is from a skill; the state `due` makes the skill."""
+    """Return the state of a session on its way to a skill; the state `due` makes it."""
     if existing.rejection:
         return SkillState("rejected", existing.rejection.sentence)
     if existing.skill:

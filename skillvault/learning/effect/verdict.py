@@ -308,7 +308,7 @@ def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
 
 
 def evidence_line(evidence: Evidence) -> str:
-    """Return the numbers of the evidence on one line."""
+    """Format the numbers of the evidence on one line."""
     parts = [f"{count_of(evidence.success_count, evidence.times_applied)} uses succeeded"]
     if evidence.consecutive_failures > 1:
         parts.append(f"the last {evidence.consecutive_failures} failed")

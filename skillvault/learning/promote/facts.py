@@ -149,7 +149,7 @@ def strength(evaluation: Evaluation, settings: PromotePolicy) -> float:
 def insight_state(
     evaluation: Evaluation, records: PromotionRecords, policy: Policy
 ) -> PromotionState:
-    """Return how far an evaluation is from a fact, without regard to other runs."""
+    """Return the state of an evaluation on its way to a fact, without regard to other runs."""
     if link := records.fact_links.get(evaluation.id):
         description = f"{link.type} {link.target.id}"
         if link.target.id in records.facts:

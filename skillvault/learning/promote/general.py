@@ -180,7 +180,7 @@ def is_supported(
 def state_across_domains(
     fact: Fact, recurring: RecurringFacts | None, skill: str | None, policy: Policy
 ) -> PromotionState:
-    """Return how far a fact is from a general skill; `skill` is the skill that it made."""
+    """Return the state of a fact on its way to a general skill; `skill` is its skill so far."""
     settings = policy.promote
     if skill:
         return PromotionState("done", f"in every domain: derived {skill}")

@@ -253,7 +253,7 @@ def _find_recurring(
 def fact_state(
     fact: Fact, records: PromotionRecords, skills: Collection[str], policy: Policy
 ) -> PromotionState:
-    """Return how far a fact is from a skill; `skills` has the skills that are not archived."""
+    """Return the state of a fact on its way to a skill; `skills` has the unarchived skills."""
     if fact.id in records.successors:
         return PromotionState("superseded", f"by {records.successors[fact.id]}")
     skill = records.skills_of.get(fact.id)

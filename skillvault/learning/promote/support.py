@@ -94,7 +94,7 @@ class SupportPlan(Struct, frozen=True):
 
 
 def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Stance | None:
-    """Return whether a run is for or against the fact of the run `maker`, or None.
+    """Return the stance of a run, for or against the fact of the run `maker`, or None.
 
     `on_ground` is true if both runs share a ground. Opposite claims with opposite results support
     each other. A claim with another side, figure or name supports nothing, even if its run did the
@@ -422,7 +422,7 @@ def _describe_runs(runs: Sequence[EvaluatedRun] | Sequence[RunSummary]) -> str:
 def own_support_state(
     evaluation: Evaluation, records: PromotionRecords, policy: Policy
 ) -> PromotionState:
-    """Return how far an evaluation is from a fact, without other runs with its claim."""
+    """Return the state of an evaluation on its way to a fact, without other runs."""
     state = insight_state(evaluation, records, policy)
     if state.state == "due" and evaluation.is_outdated:
         judge = f"{evaluation.judge.name} {evaluation.judge.version}"
@@ -437,7 +437,7 @@ def own_support_state(
 def support_state(
     evaluation: Evaluation, book: RunBook, records: PromotionRecords, policy: Policy
 ) -> PromotionState:
-    """Return how far an evaluation is from a fact, with the number of runs with its claim."""
+    """Return the state of an evaluation on its way to a fact, and count the runs with its claim."""
     state = own_support_state(evaluation, records, policy)
     run = evaluated_run(evaluation, records.outcomes.get(evaluation.outcome))
     if run is None or state.state not in ("weak", "not confirmed"):

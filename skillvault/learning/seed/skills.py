@@ -84,7 +84,7 @@ def significance(
 
 
 def outcome_state(records: OutcomeRecords, policy: Policy) -> tuple[SkillState, Findings | None]:
-    """Return how far an outcome is from a skill, and its findings if the skill is due."""
+    """Return the state of an outcome on its way to a skill, and its findings if that is due."""
     outcome = records.outcome
     kind, reason = significance(outcome, records.previous, policy)
     if records.skill is not None:

@@ -70,7 +70,7 @@ class Subjects(Topic):
     def accounts(
         self, outcomes: Iterable[str], scope: Scope
     ) -> dict[AccountKey, list[IndexedOutcome]]:
-        """Return the accounts of these outcomes, each with those outcomes that it counts."""
+        """Return the accounts that count these outcomes, each with its outcomes among them."""
         query = f"""select o.domain, o.action, o.trust,
             {"o.target" if scope == "subject" else "null"}, o.at, o.id, {HAS_EVALUATION}, m.marks
             from outcome o left join mark m on m.outcome = o.id where o.id in {{}}"""

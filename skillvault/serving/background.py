@@ -50,7 +50,8 @@ _TIE_BREAK = 1e-9  # of a score, for a word's distance from the beginning of a f
 _OPEN_TRY = regex(r"- \d{4}-\d\d-\d\d open\b")
 _SECTION = regex(r"^(?=## )", re.MULTILINE)
 _COMMON_WORDS = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
-_COMMON_ACTIONS = _COMMON_WORDS | WEAK_ACTIONS | {OTHER_ACTION}  # they say little about a task
+# They say little about a task; an upgrade is about its package.
+_COMMON_ACTIONS = _COMMON_WORDS | WEAK_ACTIONS | {OTHER_ACTION, "upgrade"}
 
 
 def background_of(

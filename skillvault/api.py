@@ -505,8 +505,8 @@ def _recovered_store(vault: Vault, *, dry: bool) -> Iterator[Store]:
 
 
 def _recover_if_free(store: Store) -> None:
-    """Complete or undo what a killed writer left, unless another writer is active."""
-    with suppress(VaultBusyError, PausedError):
+    """Complete or undo what a killed writer left, if no other writes and the policy is valid."""
+    with suppress(VaultBusyError, PausedError, BadInputError):
         store.recover(wait=False)
 
 

@@ -435,6 +435,14 @@ def test_check_finds(vault: Vault, person: Person, path: str, text: str, code: s
     assert [p.code for p in vault.check().problems] == [code]
 
 
+def test_check_names_a_staged_file_in_place_of_a_folder(vault: Vault, person: Person) -> None:
+    person.write("archive", "a file, no folder\n")
+    person.git("add", "archive")
+    (problem,) = vault.check(staged=True).problems
+    assert (problem.path, problem.code) == ("archive", "stray")
+    assert "has a folder" in problem.message
+
+
 def test_a_fact_by_hand_needs_only_a_body(vault: Vault, person: Person) -> None:
     person.write("memory/coding/flaky.md", "Reproduce before you retry.\n")
     assert vault.check().problems == []

@@ -17,15 +17,15 @@ LINES = {
     "judge": 2346,
     "learning": 11378,
     "loop": 5924,
-    "model": 5700,
+    "model": 5702,
     "page": 716,
     "review": 1992,
     "serving": 1225,
     "sessions": 1758,
     "team": 1116,
-    "vault": 10772,
+    "vault": 10773,
 }
-ALL_LINES = 79665
+ALL_LINES = 79669
 MODULES = 363
 WITH_ONE_IMPORTER = 33
 REPEATED_FUNCTIONS = 12

@@ -111,7 +111,9 @@ def _no_links(path: str, noun: str, address: str) -> Problem:
 
 
 def _stray_message(path: str) -> str:
-    folder = path.partition("/")[0]
+    folder, slash, _ = path.partition("/")
+    if not slash:
+        return "a file where the vault has a folder; move it elsewhere"
     if folder in ("skills", "proposed", "archive") and path.endswith(".md"):
         return f"a skill needs a folder of its own; move it to {path[:-3]}/{_SKILL_FILE}"
     if folder in ("skills", "proposed", "archive"):

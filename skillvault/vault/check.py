@@ -105,9 +105,10 @@ def _find_strays(view: WorkTreeView) -> Iterator[str]:
     skills: set[str] = set()
     for path in view.contents:
         top, *names = path.split("/")
-        if top not in layout.FOLDERS or layout.holds_records(path) or names[-1].startswith("."):
+        is_hidden = any(name.startswith(".") for name in names[-1:])
+        if top not in layout.FOLDERS or layout.holds_records(path) or is_hidden:
             continue
-        if top not in layout.SHELVES or len(names) == 1:
+        if top not in layout.SHELVES or len(names) < 2:
             yield path
         else:
             skills.add(f"{top}/{names[0]}")

@@ -63,6 +63,16 @@ def test_nothing_is_decided_while_a_person_is_in_the_middle_of_something(
     assert len(list(recorded.iterdir())) == 1
 
 
+def test_nothing_is_decided_while_the_policy_cannot_be_read(
+    vault: Vault, person: Person, recorded: Path
+) -> None:
+    person.write("vault.yaml", "format: 1\ngenerate:\n")
+    person.git("commit", "-qanm", "half a policy")
+    let_time_pass(recorded)
+    assert [problem.path for problem in vault.check().problems] == ["vault.yaml"]
+    assert len(list(recorded.iterdir())) == 1
+
+
 def test_a_file_that_returns_replaces_none_that_arrived_since(
     vault: Vault, person: Person, recorded: Path
 ) -> None:

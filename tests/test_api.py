@@ -443,6 +443,19 @@ def test_check_names_a_staged_file_in_place_of_a_folder(vault: Vault, person: Pe
     assert "has a folder" in problem.message
 
 
+def test_check_reads_nothing_behind_a_link_in_place_of_a_folder(
+    vault: Vault, person: Person, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("not of the vault\n")
+    (vault.root / "archive").symlink_to(outside)
+    assert vault.check().problems == []
+    person.git("add", "archive")
+    (problem,) = vault.check(staged=True).problems
+    assert problem.path == "archive"
+
+
 def test_a_fact_by_hand_needs_only_a_body(vault: Vault, person: Person) -> None:
     person.write("memory/coding/flaky.md", "Reproduce before you retry.\n")
     assert vault.check().problems == []

@@ -531,7 +531,8 @@ def _read_prefixes(change: Change, base: Snapshot) -> dict[str, AppendedPrefix]:
 def _list_vault_files(root: Path) -> Iterator[str]:
     yield from (name for name in (layout.VAULT_FILE, layout.LEARNINGS) if (root / name).is_file())
     for top in layout.FOLDERS:
-        for folder, _, names in os.walk(root / top):
+        is_link = (root / top).is_symlink()  # it may lead out of the vault
+        for folder, _, names in () if is_link else os.walk(root / top):
             for name in names:
                 path = Path(folder) / name
                 if path.is_file() and not path.is_symlink():

@@ -116,7 +116,7 @@ def test_a_fault_that_stays_ends_in_time_without_a_verdict(
                 asker.ask(repeat)
         else:
             assert asker.ask(repeat).quality_score == VERDICT["quality_score"]
-        assert clock.now() < _slow(name) + 5
+        assert clock.now() < _slow(name) + 50  # a server that hangs does so for 60 s
         until(lambda: len(api.requests) >= requests)  # who hung up may be heard later
         assert len(api.requests) == requests == asker.calls
 

@@ -99,7 +99,7 @@ def failure_of(command: str, stderr: bytes) -> str:
     text = stderr.decode(errors="replace").replace("\r", "")
     for pattern, sentence in _SENTENCES:
         if match := re.search(pattern, text):
-            return sentence.format(*filter(None, match.groups()))
+            return sentence.format(*(part for part in match.groups() if part is not None))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
     reason = " ".join(lines[fatal : fatal + 2]).removeprefix("fatal: ") or "it gives no reason"

@@ -51,6 +51,7 @@ DAMAGED = f"object {SHA} cannot be read, so the repository is damaged; `git fsck
         (f"fatal: could not fetch {SHA} from promisor remote", "this clone is partial"),
         ("fatal: something new", "git log failed (something new); correct that, and try again"),
         ("", "git log failed (it gives no reason); correct that, and try again"),
+        ("fatal: couldn't find remote ref ", "the remote does not have ; check its name"),
     ],
 )
 def test_each_message_of_git_becomes_a_sentence_with_the_next_step(

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Required, TypedDict, TypeVar, Unpack
 
 from msgspec.structs import replace
 
@@ -47,17 +47,25 @@ _TYPES = ("outcome", "recommendation", "session")
 _Record = TypeVar("_Record", Outcome, Recommendation, Session)
 
 
+class _Options(TypedDict, total=False):
+    """The options of `_read_twice`."""
+
+    now: Required[datetime]
+    ahead: timedelta
+    clean: Mapping[str, Any] | None
+
+
 def parse_record(
-    raw: Mapping[str, Any], *, unbounded: bool = False, **options: Any
+    raw: Mapping[str, Any], *, trust: Trust, unbounded: bool = False, **options: Unpack[_Options]
 ) -> Outcome | Recommendation | Session:
     """Return a validated record of the type that a mapping names; see `parse_outcome`."""
     match raw.get("type", "outcome"):
         case "outcome":
-            return parse_outcome(raw, unbounded=unbounded, **options)
+            return parse_outcome(raw, trust=trust, unbounded=unbounded, **options)
         case "recommendation":
-            return parse_recommendation(raw, **options)
+            return parse_recommendation(raw, trust=trust, **options)
         case "session":
-            return parse_session(raw, **options)
+            return parse_session(raw, trust=trust, **options)
         case kind:
             types = join_items(_TYPES, last="or")
             problem = f"{kind!r} is not taken by this version; it takes {types}"
@@ -65,7 +73,7 @@ def parse_record(
 
 
 def parse_outcome(
-    raw: Mapping[str, Any], *, trust: Trust, unbounded: bool = False, **options: Any
+    raw: Mapping[str, Any], *, trust: Trust, unbounded: bool = False, **options: Unpack[_Options]
 ) -> Outcome:
     """Return a validated Outcome from a mapping that an agent wrote.
 
@@ -255,7 +263,9 @@ def _check_handles(record: Outcome) -> None:
 # ── recommendations ──────────────────────────────────────────────────────────────────
 
 
-def parse_recommendation(raw: Mapping[str, Any], *, trust: Trust, **options: Any) -> Recommendation:
+def parse_recommendation(
+    raw: Mapping[str, Any], *, trust: Trust, **options: Unpack[_Options]
+) -> Recommendation:
     """Return a validated Recommendation from a mapping; see `parse_outcome`."""
     original, record = _read_twice(_valid_recommendation, raw, "at", "it was shown", **options)
     _check_lists(original)
@@ -291,7 +301,7 @@ def _check_lists(record: Recommendation) -> None:
 # ── sessions ─────────────────────────────────────────────────────────────────────────
 
 
-def parse_session(raw: Mapping[str, Any], *, trust: Trust, **options: Any) -> Session:
+def parse_session(raw: Mapping[str, Any], *, trust: Trust, **options: Unpack[_Options]) -> Session:
     """Return a validated Session from a mapping; see `parse_outcome`.
 
     A session without failures and successes is refused.

@@ -55,14 +55,13 @@ class Terminal:
     def wait(self, shows: Callable[[str], bool], *, raw: bool = False) -> str:
         """Wait until `shows` holds and (`raw`) single keys are taken; return the screen's text."""
         deadline = time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline:
-            ready, _, _ = select.select([self._master], [], [], 0.05)
-            if ready and not self._read():
-                break
-            if shows(self.text) and (not raw or self._is_raw()):
-                return self.text
-        assert shows(self.text), self.text
-        return self.text
+        text, is_open = self.text, True
+        while not (shows(text) and (not raw or self._is_raw())):
+            assert is_open and time.monotonic() < deadline, text  # noqa: PT018 (one rule)
+            if select.select([self._master], [], [], 0.05)[0]:
+                is_open = self._read()
+                text = self.text  # to draw the screen takes longer than the program
+        return text
 
     def press(self, keys: str) -> None:
         """Type something."""

@@ -324,7 +324,7 @@ def test_a_stated_rule_can_be_worded_anew(stating: Vault) -> None:
 
 
 def test_an_interrupt_at_a_question_goes_back(stating: Vault) -> None:
-    keys = ((RULE_KEYS, "r"), ("why is it rejected? (Enter alone goes back)", "\x03"))
+    keys = ((RULE_KEYS, "r"), ("why is it rejected?", "\x03"))
     assert "0 decided, 1 wait" in decide(stating, *keys, (RULE_KEYS, "q"))
 
 

@@ -42,6 +42,11 @@ _CODE_WORD = regex(
     r"[a-z]\w*[A-Z]\w*|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
     r"|\w\.(?:py|[jt]sx?|go|rs|java|rb|json|ya?ml|toml|md|sql|sh|lock|css|html|proto|cfg|mod)\b"
 )
+_THANKS = regex(
+    r"(?<![^\W_])(?:thank(?:s| you)|thx|ty|cheers|danke|gracias|merci|obrigad[oa]|valeu)[\s!.)]*$"
+    r"|(?:谢谢|多谢|感谢)[\s！!。.]*$",
+    re.IGNORECASE,
+)
 # Words of courtesy and haste within a request; they change nothing about it.
 _URGENCY = regex(
     r"\s+(?:please|pls|just|now|asap|quickly|immediately|right away|bitte|mal|doch|jetzt|sofort"
@@ -297,6 +302,7 @@ _PROMPT_SIGNS: Mapping[str, Callable[[TypedPrompt], float]] = {
     "declines": lambda p: p.opening.starts("declined"),
     "relieved": lambda p: is_relief(p.opening),
     "pleased": lambda p: is_praise(p.opening),
+    "thanks at the end": lambda p: _THANKS.search(p.text) is not None,
     "requires otherwise": _requires_otherwise,
     "speaks of a fault of others": lambda p: p.opening.has("own_fault"),
     "asks for work": lambda p: asks_for_work(p.sentences),

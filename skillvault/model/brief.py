@@ -176,10 +176,11 @@ class Try(Struct, frozen=True, kw_only=True):
 
     `deed` and `answer` are "" if the outcome has none. `error` is the signature of a failure.
     `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `claims`
-    quotes claims of the reasoning. `observed` has the figures in `claims` that the context or the
-    result confirms; they are not part of the deed. `repair` is the try of the next prompt, if that
-    prompt was about this failure and its run worked. `unexplained` is true if only the report of a
-    whole run has the deed, and no text has the cause of the result.
+    quotes claims of the reasoning. `tried` are attempts of the same run that failed before.
+    `observed` has the figures in `claims` that the context or the result confirms; they are not
+    part of the deed. `repair` is the try of the next prompt, if that prompt was about this failure
+    and its run worked. `unexplained` is true if only the report of a whole run has the deed, and no
+    text has the cause of the result.
     """
 
     id: str
@@ -196,6 +197,7 @@ class Try(Struct, frozen=True, kw_only=True):
     strengths: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     repair: "Try | None" = None
     unexplained: bool = False

@@ -127,7 +127,11 @@ def read_statements(reasoning: str) -> tuple[str, ...]:
 
 def evidence_lines(outcome: Outcome) -> list[str]:
     """Return the distinct lines of evidence, without the `E` margin of a test runner."""
-    lines = (re.sub(r"^E\s{2,}", "", line).strip() for line in outcome.result.evidence.splitlines())
+    return _lines_of(outcome.result.evidence)
+
+
+def _lines_of(output: str) -> list[str]:
+    lines = (re.sub(r"^E\s{2,}", "", line).strip() for line in output.splitlines())
     return [line for line in dict.fromkeys(lines) if re.search(r"\w", line)]
 
 
@@ -143,11 +147,16 @@ def describe_cause(outcome: Outcome) -> str | None:
 
 def fault_of(outcome: Outcome) -> str | None:
     """Return the most informative line of evidence about the failure, or the stated reason."""
-    lines = evidence_lines(outcome)
-    if any(map(_cause_weight, lines)):
-        return max(lines, key=_cause_weight)
+    if line := fault_line(outcome.result.evidence):
+        return line
     reasons = (outcome.result.extra.get(key) for key in _REASON_KEYS)
     return next((value for value in reasons if isinstance(value, str) and value.strip()), None)
+
+
+def fault_line(output: str) -> str | None:
+    """Return the line of a command's output that says most about a failure, or None."""
+    line = max(_lines_of(output), key=_cause_weight, default="")
+    return line if _cause_weight(line) else None
 
 
 def is_bare(text: str) -> bool:

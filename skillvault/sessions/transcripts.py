@@ -234,12 +234,15 @@ def file_stem(session: str) -> str:
 def outcome_of_prompt(
     run: PromptRun, header: Header, options: ImportOptions
 ) -> dict[str, Any] | None:
-    """Return the outcome of a prompt, or None without a time or if the agent did nothing."""
+    """Return the outcome of a prompt, or None without a time or if the agent did nothing.
+
+    An answer without work is an outcome only if the user judged it.
+    """
     ended_at = run.ended_at or run.at
-    has_work = run.remarks or run.has_changed or run.checks or run.commands
+    reaction = read_reaction(run.next_words, run.claim) if run.next_words else Reaction()
+    has_work = run.has_called or run.checks or (run.claim and reaction.status)
     if ended_at is None or not run.text.strip() or not has_work:
         return None
-    reaction = read_reaction(run.next_words, run.claim) if run.next_words else Reaction()
     is_corrected = reaction.is_correction and run.next_attended is not False
     ending = _decide_ending(run, header.cwd, reaction.status)
     result = {
@@ -249,6 +252,7 @@ def outcome_of_prompt(
         "interrupted": run.is_interrupted or None,
         "next_words": quote_words(run) if is_corrected else "",
         "done": _describe_changes(run, header.cwd),
+        "tried": run.failed_attempts or None,
     }
     return {
         "domain": options.domain or CODING,

@@ -18,6 +18,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.exchange.formats import read_outcomes
 from skillvault.exchange.transcripts.checks import find_tool
+from skillvault.learning.tries.tries import try_of
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.policy import Policy, parse_policy
 from skillvault.model.records import Outcome
@@ -32,12 +33,17 @@ ROLLOUTS, BEHIND = SAMPLES / "codex-0.169.0", SAMPLES / "claude-code-2.1.197"
 LATER = NOW.replace(month=12)
 SKILL = "---\nname: money-rounding\ndescription: Use before rounding.\n---\n\nYen has no cents.\n"
 PATTERNS = [re.compile(pattern) for pattern in Policy().transcripts.checks]
-EDIT = ("Edit", {"file_path": "/x/pay.py", "old_string": "2", "new_string": "5"}, "", False)
-
-Step = tuple[str, dict[str, str], str, bool]
+Step = tuple[str, dict[str, str], str, bool] | str  # a call with its result, or a message
 
 
-def bash(command: str, output: str = "", code: int = 0) -> Step:
+def edit(path: str) -> Step:
+    return ("Edit", {"file_path": path, "old_string": "2", "new_string": "5"}, "", False)
+
+
+EDIT = edit("/x/pay.py")
+
+
+def bash(command: str, output: str = "", code: int = 0) -> tuple[str, dict[str, str], str, bool]:
     text = f"Exit code {code}\n{output}" if code else output
     return "Bash", {"command": command}, text, code != 0
 
@@ -52,8 +58,12 @@ def session(
         frame = {"sessionId": name, "timestamp": at, "cwd": cwd, "promptId": f"{name}-p{number}"}
         lines.append({**frame, "type": "user", "message": {"role": "user", "content": asked}})
         plan = {"type": "text", "text": "The timeout is too short, so I raise it."}
-        blocks: list[dict[str, Any]] = [plan]
-        for step, (tool, arguments, output, is_error) in enumerate(steps):
+        blocks: list[dict[str, Any]] = [] if any(isinstance(s, str) for s in steps) else [plan]
+        for step, entry in enumerate(steps):
+            if isinstance(entry, str):
+                blocks.append({"type": "text", "text": entry})
+                continue
+            tool, arguments, output, is_error = entry
             use = {"type": "tool_use", "id": f"{number}-{step}", "name": tool, "input": arguments}
             said = {"role": "assistant", "model": "m-1", "content": [*blocks, use]}
             lines.append({**frame, "type": "assistant", "message": said})
@@ -168,6 +178,7 @@ PROMPTS: list[tuple[str, list[Step], str, str]] = [
     ("fix the yen test", [EDIT, bash("cd /x && pytest -q tests", BAD, 1)], "All pass!", "failure"),
     ("mend the build", [EDIT, bash("npm run build", "error TS2304: x", 2)], "Done.", "failure"),
     ("lint it", [EDIT, bash("ruff check .", "All checks passed!")], "Clean.", "success"),
+    ("thanks!", [], "Any time.", "none"),  # no work
     ("make go pass", [EDIT, bash("go test ./...", "ok  shop 0.1s")], "Done.", "success"),
     ("make rust pass", [EDIT, bash("RUST_LOG=x cargo test", "FAILED", 101)], "Done.", "failure"),
     ("raise the limit", [bash("pytest", OK), EDIT], "Fixed.", "neutral"),  # edited since
@@ -210,7 +221,24 @@ PROMPTS: list[tuple[str, list[Step], str, str]] = [
         "It is unique now.",
         "failure",
     ),
-    ("explain the code", [], "It pays.", "neutral"),
+    (
+        "add a column",  # tests that pass show that the program builds again
+        [
+            EDIT,
+            bash("go build ./...", "s.Datum undefined", 1),
+            bash("make generate", "ok"),
+            bash("go test ./...", "ok  shop 0.1s"),
+        ],
+        "Added.",
+        "success",
+    ),
+    (
+        "add a crate",  # only one package is tested
+        [EDIT, bash("cargo build", "error[E0432]", 101), bash("cargo test src/tax.rs", "ok")],
+        "Added.",
+        "failure",
+    ),
+    ("explain the code", [bash("cat pay.py", "…")], "It pays.", "neutral"),
     ("next", [EDIT], "Done.", "failure"),
     ("no, that is not what I meant", [EDIT], "Done.", "success"),
     ("thanks, that works. now the docs", [EDIT], "Done.", "failure"),  # a complaint follows
@@ -225,13 +253,56 @@ def test_prompts_end_as_a_person_would_say_and_most_checks_are_understood(
 ) -> None:
     prompts = [(asked, steps, claim) for asked, steps, claim, _ in PROMPTS]
     outcomes = imported(vault, session(tmp_path / "s.jsonl", *prompts))
-    wrong = {
-        asked: outcomes[asked].result.status
-        for asked, *_, status in PROMPTS
-        if outcomes[asked].result.status != status
+    statuses = {
+        asked: outcomes[asked].result.status if asked in outcomes else "none"
+        for asked, *_ in PROMPTS
     }
-    assert wrong == {}
+    assert statuses == {asked: status for asked, *_, status in PROMPTS}
     assert all(o.observer != "agent" for o in outcomes.values() if o.result.status != "neutral")
+
+
+def test_attempts_before_the_last_one_are_told_apart_from_it(vault: Vault, tmp_path: Path) -> None:
+    flaky = "1 failed\nE   TimeoutError: waited 15 s for the list"
+    path = session(
+        tmp_path / "s.jsonl",
+        (
+            "fix the flaky login test",
+            [
+                bash("pytest -q", flaky, 1),
+                "The page is slow. I raise the timeout to 15 s.",
+                edit("tests/test_login.py"),
+                bash("pytest -q", flaky, 1),
+                "The click comes before the form is ready. I wait for the form.",
+                edit("tests/test_login.py"),
+                bash("pytest -q", OK),
+            ],
+            "The test waits until the form is ready; 30 of 30 runs pass.",
+        ),
+        (
+            "add a discount",
+            [
+                "I write the test first.",
+                edit("tests/test_tax.py"),
+                bash("pytest -q", BAD, 1),
+                "Now the code.",
+                edit("tax.py"),
+                bash("pytest -q", OK),
+            ],
+            "Books have a discount.",
+        ),
+    )
+    outcomes = imported(vault, path)
+    outcome = outcomes["fix the flaky login test"]
+    assert outcome.decision.reasoning.startswith("The click comes before the form is ready.")
+    assert outcome.result.extra["tried"] == [
+        "The page is slow. I raise the timeout to 15 s. → TimeoutError: waited 15 s for the list"
+    ]
+    attempt = try_of(outcome)
+    assert attempt.deed.startswith("The test waits until the form is ready")
+    assert attempt.tried == (
+        "The page is slow. I raise the timeout to 15 s → TimeoutError: waited 15 s for the list",
+    )
+    assert "tried" not in outcomes["add a discount"].result.extra  # a test that comes first
 
 
 def test_a_task_that_goes_on_is_one_outcome_that_ends_where_the_last_prompt_does(

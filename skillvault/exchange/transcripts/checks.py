@@ -51,6 +51,7 @@ _NOT_RUN_CODES = frozenset({126, 127})
 # Exit codes of a command that was stopped by a signal or a time limit.
 _STOPPED_CODES = frozenset({124, 130, 137, 143})
 _TIMEOUT_LINE = re.compile(r"^Command timed out\b", re.MULTILINE)
+_BUILDS = ("build", "check", "compile")  # steps of a program that its `test` contains
 # Another way to start the same tool.
 _LAUNCH = re.compile(r"^python[\d.]* -m ")
 _REDIRECTION = re.compile(r"\d?>+\s*[^\s&]+")
@@ -166,7 +167,8 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
     """Return the check that decides among the last runs of each tool.
 
     This is a failed run, or else the last run. A run with an unknown result replaces earlier runs,
-    and so does a run that passed without the tests that had failed. No passing run decides if the
+    and so does a run that passed without the tests that had failed. Tests that pass show that a
+    failed build of the same program is mended. No passing run decides if the
     last run of a tool was cut off, or the very last run could not start.
     """
     runs: dict[str, Check] = {}
@@ -176,7 +178,7 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
         has_started = not _cannot_run(check.output, check.exit_code)
         failed_run = failed_runs.get(check.tool)
         is_partial = bool(check.passed and failed_run and not _covers_failure(check, failed_run))
-        for tool in _find_chained_tools(check, failed_runs):
+        for tool in _find_mended_tools(check, failed_runs):
             runs[tool] = replace(check, tool=tool)
             del failed_runs[tool]
         runs[check.tool] = replace(check, passed=None) if is_partial else check
@@ -192,10 +194,18 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
     return next(reversed(failures or judged_runs), None)
 
 
-def _find_chained_tools(check: Check, failed_checks: Mapping[str, Check]) -> list[str]:
-    """Return the other tools that had failed and now passed in one chain of `&&`."""
+def _find_mended_tools(check: Check, failed_checks: Mapping[str, Check]) -> list[str]:
+    """Return the other tools that had failed and now pass with this run."""
     if not check.passed:
         return []
+    program, _, step = check.tool.partition(" ")
+    builds = {f"{program} {build}" for build in _BUILDS} if step.startswith("test") else set()
+    tools = [t for t in failed_checks if t in builds and _covers_failure(check, failed_checks[t])]
+    return list(dict.fromkeys([*tools, *_find_chained_tools(check, failed_checks)]))
+
+
+def _find_chained_tools(check: Check, failed_checks: Mapping[str, Check]) -> list[str]:
+    """Return the other tools that had failed and now passed in one chain of `&&`."""
     parts = _PARTS.split(_QUOTATION.sub("''", check.command))
     commands = [" ".join(part.split()) for part in parts[::2]]
     if check.exit_code != 0 or set(parts[1::2]) != {"&&"}:

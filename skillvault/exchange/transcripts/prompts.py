@@ -18,11 +18,13 @@ from skillvault.exchange.transcripts.checks import Check
 from skillvault.exchange.transcripts.reader import Transcript, helper_files
 from skillvault.exchange.transcripts.subjects import continues_task
 from skillvault.model.reaction import read_reaction
-from skillvault.model.text.text import shorten
+from skillvault.model.reasoning import fault_line
+from skillvault.model.text.text import ARROW, shorten
 
 _MAX_TASK, _MAX_REASONING, _MAX_CLAIM, _MAX_OUTPUT = 8000, 8000, 4000, 4000  # characters
 _MAX_COMMAND = 200  # characters of a command that is not a check
 _MAX_CHANGES = 5  # calls that are described for a prompt
+_MAX_ATTEMPTS, _MAX_FAILURE = 4, 120  # attempts of a prompt; characters of a failure
 _MAX_OPEN, _MAX_ENTRIES = 500, 50  # calls without a result; skills, checks, commits of a prompt
 _EDIT_TOOLS = frozenset(
     "Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split()
@@ -35,24 +37,44 @@ _CHANGING_COMMAND = re.compile(
     re.MULTILINE,
 )
 _COMMIT_LINE = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] ", re.MULTILINE)
+_TEST_FILE = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__)(?=[/_.-]|$)", re.IGNORECASE)
 _POLL_TOOL = "write_stdin"  # Codex's tool to ask about a running command
 SUBAGENTS = "subagents"  # the folder of a session's subagents
 _SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
 
 
+class Attempt(Struct, kw_only=True):
+    """One way that the agent tried for a prompt, up to the check that it failed.
+
+    `remarks` are the messages before its first change. It `is_retry` if a check had failed before,
+    and `changes_code` if it edited more than tests. `failure` is what its last check printed.
+    """
+
+    remarks: list[str] = field(default_factory=list)
+    has_changed: bool = False
+    is_retry: bool = False
+    changes_code: bool = False
+    failure: str = ""
+
+    def add_remark(self, text: str) -> None:
+        """Add a message of the agent, if nothing was changed yet."""
+        if not self.has_changed and sum(map(len, self.remarks)) < _MAX_REASONING:
+            self.remarks.append(text)
+
+
 class PromptRun(Struct, kw_only=True):
     """A prompt and the agent's work for it.
 
-    `message` is the same in each copy of the prompt. `header` is the header of the transcript at
-    the prompt, with the model that answered. `reasoning` has the messages before the first change,
-    `claim` the last message. `skills` are the skills that the agent read, `commits` the short ids
-    of its commits. `changes` has a few words for each call that changed something, `files` the
-    number of edits of each file. `commands` are the other commands, with None in the place of a
-    check. `next_words` is what the user typed afterwards, or None, and corrections typed during the
-    work. `next_attended` is True in an attended session, False for a script, and None if unknown.
-    `later_ids` are the ids of prompts that only continued the task. It `is_stale` if something
-    changed after the last check, and `has_untried_changes` if something changed after the last
-    check or command.
+    `message` is the same in each copy of the prompt. `header` is the header of the transcript
+    at the prompt, with the model that answered. `attempts` are what the agent tried, in order,
+    and `claim` is the last message. It `has_called` a tool. `skills` are the skills that the
+    agent read, `commits` the short ids of its commits. `changes` has a few words for each call
+    that changed something, `files` the number of edits of each file. `commands` are the other
+    commands, with None in the place of a check. `next_words` is what the user typed afterwards,
+    or None, and corrections typed during the work. `next_attended` is True in an attended
+    session, False for a script, and None if unknown. `later_ids` are the ids of prompts that
+    only continued the task. It `is_stale` if something changed after the last check, and
+    `has_untried_changes` if something changed after the last check or command.
     """
 
     id: str | None
@@ -61,9 +83,9 @@ class PromptRun(Struct, kw_only=True):
     message: str = ""
     header: events.Header = field(default_factory=events.Header)
     ended_at: datetime | None = None
-    remarks: list[str] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=lambda: [Attempt()])
     claim: str = ""
-    has_changed: bool = False
+    has_called: bool = False
     is_stale: bool = False
     has_untried_changes: bool = False
     is_interrupted: bool = False
@@ -106,10 +128,46 @@ class PromptRun(Struct, kw_only=True):
         return self.check is not None and self.check not in self.checks
 
     @property
+    def has_changed(self) -> bool:
+        """True if a call changed something."""
+        return self.attempts[0].has_changed
+
+    @property
     def reasoning(self) -> str:
-        """The messages before the first change, or without a change all but the last message."""
-        remarks = [r for r in self.remarks if self.has_changed or r != self.claim]
+        """The messages before the last attempt, or without a change all but the last message."""
+        remarks = next((a.remarks for a in reversed(self.attempts) if a.has_changed), None)
+        if remarks is None:
+            remarks = [text for text in self.attempts[0].remarks if text != self.claim]
         return shorten_lines("\n".join(remarks), _MAX_REASONING)
+
+    @property
+    def failed_attempts(self) -> list[str]:
+        """What the agent tried before its last attempt, each with the failure."""
+        changed_attempts = [attempt for attempt in self.attempts if attempt.has_changed]
+        return [
+            f"{attempt.remarks[-1]}{ARROW}{attempt.failure}"
+            for attempt in changed_attempts[:-1]
+            if attempt.remarks and (attempt.is_retry or attempt.changes_code)
+        ]
+
+    def note_change(self, files: Sequence[str]) -> None:
+        """Note a change of files. After a failed check it begins the next attempt."""
+        attempt = self.attempts[-1]
+        if not attempt.has_changed:
+            attempt.is_retry = any(check.passed is False for check in self.checks)
+        attempt.has_changed = True
+        attempt.changes_code |= any(not _TEST_FILE.search(file) for file in files)
+        self.is_stale = bool(self.checks)
+        self.has_untried_changes = True
+
+    def note_check(self, check: Check) -> None:
+        """Note a check. If it fails, what comes next is another attempt."""
+        self.checks = [*self.checks, check][-_MAX_ENTRIES:]
+        attempt = self.attempts[-1]
+        if check.passed is False and attempt.has_changed:
+            attempt.failure = shorten(fault_line(check.output) or "failed", _MAX_FAILURE)
+            self.attempts = [*self.attempts, Attempt()]
+            del self.attempts[1:-_MAX_ATTEMPTS]
 
 
 class _Call(Struct, frozen=True):
@@ -141,8 +199,7 @@ class PromptTally:
         match event:
             case events.Remark(text=text) if text.strip():
                 run.claim = self._clean_text(text, _MAX_CLAIM)
-                if not run.has_changed and sum(map(len, run.remarks)) < _MAX_REASONING:
-                    run.remarks.append(run.claim)
+                run.attempts[-1].add_remark(run.claim)
             case events.ToolCall():
                 self._begin_call(event, run)
             case events.ToolResult():
@@ -180,6 +237,7 @@ class PromptTally:
         return checks_by_prompt
 
     def _begin_call(self, call: events.ToolCall, run: PromptRun) -> None:
+        run.has_called = True
         command = extract.command_of(call.arguments)
         running_call = self._running.get(str(call.arguments.get("session_id")))
         polled_call = running_call if call.tool == _POLL_TOOL else None
@@ -188,12 +246,11 @@ class PromptTally:
         if call.tool in _EDIT_TOOLS or (
             call.tool in extract.SHELLS and _CHANGING_COMMAND.search(command)
         ):
-            run.has_changed = True
-            run.is_stale = bool(run.checks)
-            run.has_untried_changes = True
+            files = extract.edited_files(call) if call.tool in _EDIT_TOOLS else []
+            run.note_change(files)
             if len(run.changes) < _MAX_CHANGES:
                 run.changes.append(extract.describe_call(call, self._clean))
-            for file in extract.edited_files(call) if call.tool in _EDIT_TOOLS else ():
+            for file in files:
                 if file in run.files or len(run.files) < _MAX_ENTRIES:
                     run.files[file] = run.files.get(file, 0) + 1
         skill = _find_skill(call, command)
@@ -209,7 +266,7 @@ class PromptTally:
             return
         run = call.prompt
         if check := self._judge_check(call.command, result):
-            run.checks = [*run.checks, check][-_MAX_ENTRIES:]
+            run.note_check(check)
             run.commands.append(None)
             run.is_stale = run.has_untried_changes = False
         elif command_run := checks.judge_command(

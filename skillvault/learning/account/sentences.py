@@ -110,6 +110,9 @@ def deed_sentence(
     ]
     if remedy is not None:
         notes.append(f"{LATER_WORKED}{make_inert(remedy.deed, _MAX_DEED).rstrip('.')}")
+    if latest_try.tried and verb == "worked":
+        attempts = "; ".join(make_inert(text, _MAX_DEED).rstrip(".") for text in latest_try.tried)
+        notes.append(f"before that without success: {attempts}")
     note = f" ({'; '.join(notes)})" if notes else ""
     if latest_try.status == "failure" and not (latest_try.result or notes):
         latest_try = replace(latest_try, result=verb)  # a description has no heading that tells it

@@ -4,7 +4,7 @@ A short note is used as a whole; from the transcript of a run, the closing repor
 quote the deed, so `sentences.py` ranks the sentences that may describe it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from skillvault.learning.tries import CUE, read_words
 from skillvault.learning.tries.insight import is_new
@@ -18,7 +18,7 @@ from skillvault.learning.tries.sentences import (
 from skillvault.model.lazy import regex
 from skillvault.model.reasoning import MAX_NOTE, score_statement
 from skillvault.model.records import Outcome
-from skillvault.model.text.text import cut_at_clause, shorten
+from skillvault.model.text.text import ARROW, cut_at_clause, shorten, terms
 
 _LIMIT = 160  # characters of a deed and of a result
 _MAX_SENTENCE = 200  # characters of the main sentence; a longer one is cut
@@ -40,7 +40,8 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
     if not is_note(reasoning):
         return _transcript_deed(outcome, reasoning, answer)
     deeds = [part for part in _join_lists(parts) if not (announces(part) or _is_bare_claim(part))]
-    if outcome.result.claim and not any(rank_of(part) >= Rank.NAMED for part in deeds):
+    is_named = any(rank_of(part) >= Rank.NAMED for part in deeds)
+    if outcome.result.claim and (outcome.result.status == "success" or not is_named):
         sentences = [CUE["praise"].sub("", part) for part in split_sentences(outcome.result.claim)]
         # A claim of mere success is no deed.
         claims = [
@@ -50,6 +51,27 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
         ]
         return _report_items(claims, outcome) or _note_deed(claims or deeds)
     return _note_deed(deeds)
+
+
+def failed_attempts_of(outcome: Outcome, deed: str) -> Iterator[str]:
+    """Yield what a run that worked tried before its deed, and the failure of each attempt.
+
+    An attempt is left out if most of its words are in the deed, which then only completes it.
+    """
+    if outcome.result.status != "success":
+        return
+    for text in _attempts(outcome):
+        remark, _, failure = text.rpartition(ARROW)
+        parts = [part for part in _join_lists(split_sentences(remark)) if not announces(part)]
+        words = terms(attempt := _note_deed(parts) if parts else "")
+        if words and len(words & terms(deed)) * 2 < len(words):
+            yield f"{attempt.rstrip('.')}{ARROW}{failure}"
+
+
+def _attempts(outcome: Outcome) -> list[str]:
+    """Return the attempts that failed before the last one of a run, as its transcript has them."""
+    values = outcome.result.extra.get("tried")
+    return [text for text in values if isinstance(text, str)] if isinstance(values, list) else []
 
 
 def _is_bare_claim(sentence: str) -> bool:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.tries import CUE
 from skillvault.learning.tries.answers import answer_text
-from skillvault.learning.tries.deed import cut_text, deed_of, is_note
+from skillvault.learning.tries.deed import cut_text, deed_of, failed_attempts_of, is_note
 from skillvault.learning.tries.insight import signature
 from skillvault.learning.tries.sentences import (
     FIGURE,
@@ -74,6 +74,7 @@ def try_of(
         strengths=judgement.strengths if judgement else (),
         weaknesses=judgement.weaknesses if judgement else (),
         claims=claims,
+        tried=tuple(failed_attempts_of(outcome, deed)) if deed else (),
         observed=_recorded_figures(outcome, _figures_of(" ".join(claims))),
         unexplained=not (is_note(decision.reasoning) or _result_words(outcome)),
     )

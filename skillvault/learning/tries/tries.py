@@ -193,7 +193,8 @@ def _result_words(outcome: Outcome) -> str:
     is_failure = outcome.result.status == "failure"
     cause, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
     if cause is None:
-        is_passed = outcome.observer in _CHECKS and outcome.result.status == "success"
+        is_passed = outcome.result.status == "success" and outcome.observer in _CHECKS
+        is_passed |= _is_praised(outcome)
         return _one_line(summary or ("" if is_passed else next(_telling_lines(outcome), "")))
     joined_text = f"{summary.rstrip('.')}: {_one_line(cause)}"
     is_different = summary and cause not in summary and summary not in cause
@@ -201,9 +202,16 @@ def _result_words(outcome: Outcome) -> str:
 
 
 def _summary(outcome: Outcome) -> str:
+    if _is_praised(outcome):
+        return ""  # the status says the same
     summary = " ".join(outcome.result.summary.split()).removeprefix(NEXT_WORDS)
     is_exit = CUE["bare exit"].match(summary) and any(_telling_lines(outcome))
     return "" if is_exit or is_bare(summary) else summary
+
+
+def _is_praised(outcome: Outcome) -> bool:
+    result = outcome.result
+    return result.status == "success" and result.summary.startswith(NEXT_WORDS)
 
 
 def _telling_lines(outcome: Outcome) -> Iterator[str]:

@@ -103,10 +103,10 @@ def _lists(change: Change, kept: dict[str, bytes], places: dict[Ref, str]) -> It
 
 
 def _file(path: str, content: bytes, kept: dict[str, bytes]) -> Iterator[bytes]:
-    """One file, with the mark of its shelf if it is a skill's."""
+    """One file, with the mark of its folder if it is a skill's."""
     if layout.is_skill(path):
         kept[path] = content
-        if layout.shelf_of(path) != layout.SERVED:
+        if layout.top_folder(path) != layout.SERVED:
             content = marks.mark_internal(path, content)
     yield f"M 100644 inline {path}\n".encode() + _data(content)
 

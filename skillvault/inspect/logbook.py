@@ -99,7 +99,7 @@ def outcomes_under(snapshot: Snapshot, refs: Iterable[Ref]) -> list[Outcome]:
 
 _FILE_START = re.compile(r"^(?=diff --git )", re.MULTILINE)
 # The folders and files whose diff a person reads; the others are counted.
-_READABLE = (*layout.SHELVES, "memory", layout.VAULT_FILE, layout.LEARNINGS)
+_READABLE = (*layout.SKILL_FOLDERS, "memory", layout.VAULT_FILE, layout.LEARNINGS)
 
 
 class LogFilter(Struct, frozen=True, kw_only=True):
@@ -177,7 +177,7 @@ def describe_commits(
     for sha, steps in parts.items():
         author, text = messages[sha]
         changed_paths = list(files[sha])
-        paths = [path for path in changed_paths if layout.shelf_of(path) in _READABLE]
+        paths = [path for path in changed_paths if layout.top_folder(path) in _READABLE]
         links = [ref for ref in snapshot.history.touched_refs(sha) if ref.kind == "link"]
         types = Counter(
             link.type for link in snapshot.links.get_many(ref.id for ref in links).values()
@@ -186,7 +186,7 @@ def describe_commits(
         targets = {parse_ref(ref) for step in steps for ref in step.targets}
         # What the commit says that it is made of; else what its targets rest on.
         outcomes = outcomes_under(snapshot, sources) or outcomes_under(snapshot, targets)
-        folders = (layout.shelf_of(path) for path in changed_paths if not layout.links_owner(path))
+        folders = (layout.top_folder(p) for p in changed_paths if not layout.links_owner(p))
         other_counts = Counter(folder for folder in folders if folder not in _READABLE)
         yield CommitReport(
             sha=sha,
@@ -211,4 +211,4 @@ def sort_patch(patch: str, skill: str | None = None) -> str:
 def _precedence(patch: str, skill: str | None) -> tuple[bool, bool, bool]:
     path = patch.partition("\n")[0].rpartition(" b/")[2]
     is_asked_for = layout.ref_of(path) == Ref("skill", skill or "")
-    return (not is_asked_for, not layout.is_skill(path), layout.shelf_of(path) == "archive")
+    return (not is_asked_for, not layout.is_skill(path), layout.top_folder(path) == "archive")

@@ -86,7 +86,7 @@ def read_records(
         facts=_records_of_domain(snapshot.facts, domain),
         shelves={
             shelf: {name: skill for name, skill in folder.items() if domain in (None, skill.domain)}
-            for shelf, folder in zip(layout.SHELVES, folders, strict=True)
+            for shelf, folder in zip(layout.SKILL_FOLDERS, folders, strict=True)
         },
         links=links,
         by_id=by_id,
@@ -248,7 +248,7 @@ def _changed_lines(vault: PageRecords, ref: Ref, commits: Sequence[str]) -> list
     path = vault.snapshot.records.path_of(ref)
     if path is None:
         return []
-    folders = layout.SHELVES if ref.kind == "skill" else path.split("/")[:1]
+    folders = layout.SKILL_FOLDERS if ref.kind == "skill" else path.split("/")[:1]
     file = path.partition("/")[2]
 
     def read_lines(commit: str) -> list[str]:

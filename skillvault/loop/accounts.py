@@ -340,7 +340,7 @@ class Accounts:
         for row in self._snapshot.skills.by_subject(subject_key(skill_subject(findings))):
             skill = self._snapshot.skills.find(row.name)
             if skill and (skill.kind, skill.trust, skill.origin) == properties:
-                yield row.shelf, skill
+                yield row.folder, skill
 
     def _skills_of_single_outcomes(
         self, findings: Findings, sources: Sequence[Ref]
@@ -350,7 +350,7 @@ class Accounts:
             return
         snapshot = self._snapshot
         names = snapshot.skills.generated_without_subject(findings.kind, sources)
-        shelves = {row.name: row.shelf for row in snapshot.skills.statuses(names)}
+        shelves = {row.name: row.folder for row in snapshot.skills.statuses(names)}
         skills = [skill for name in names if (skill := snapshot.skills.find(name))]
         for skill in sorted(skills, key=lambda skill: (skill.created or "", skill.name)):
             if skill.origin == "generated" and skill.name in shelves:

@@ -31,7 +31,7 @@ def _find_due(run: Run) -> Iterator[Change]:
         time = clock_of(row.domain) or run.now
         skill = load_assessed_skill(snapshot, row, evidence[row.name], time)
         change = assess.status_change(skill, run.profile)
-        if not change or (change.moves and row.shelf == "skills" and _keeps_guide(run, row.name)):
+        if not change or (change.moves and row.folder == "skills" and _keeps_guide(run, row.name)):
             continue
         yield change
 

@@ -185,7 +185,7 @@ def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> b
     previous_text, current_text = texts.get((f"{sha}^", name)), texts.get((sha, name))
     if previous_text is None or current_text is None:
         return False
-    is_restored = previous_text.shelf == "archive" and current_text.shelf != "archive"
+    is_restored = previous_text.folder == "archive" and current_text.folder != "archive"
     return bool(is_restored or previous_text.body.strip() != current_text.body.strip())
 
 
@@ -323,11 +323,11 @@ def load_assessed_skill(
 ) -> AssessedSkill:
     """Return a skill with its evidence; read its file only if it was retired before."""
     ref = Ref("skill", row.name)
-    is_retired = row.shelf == "archive" and snapshot.history.last_step(ref, MOVERS) == ASSESS
+    is_retired = row.folder == "archive" and snapshot.history.last_step(ref, MOVERS) == ASSESS
     last_outcome = snapshot.uses.last_counted(row.name)
     assessed_skill = AssessedSkill(
         name=row.name,
-        shelf=row.shelf,
+        shelf=row.folder,
         status=row.status,
         evidence=evidence,
         clock=clock,

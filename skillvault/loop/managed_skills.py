@@ -23,7 +23,7 @@ def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
     """Return the skills that are in use or that `promote` archived, by name."""
     snapshot = run.snapshot
     skills = snapshot.skills.live(names)
-    for name in sorted(snapshot.skills.names_on_shelf("archive", set(names).difference(skills))):
+    for name in sorted(snapshot.skills.names_in_folder("archive", set(names).difference(skills))):
         skill = snapshot.skills.find(name)
         commits = snapshot.history.commits_touching([Ref("skill", name)])
         if skill and commits and commits[0].step == "promote" and skill.status != "retired":

@@ -106,7 +106,7 @@ def check_no_waiting_version(snapshot: Snapshot, name: str, verb: str) -> None:
 
 def possible_version_names(snapshot: Snapshot) -> set[str]:
     """Return the names that next versions of the vault's skills may have."""
-    shelves = (snapshot.skills.names(shelf) for shelf in layout.SHELVES)
+    shelves = (snapshot.skills.names(shelf) for shelf in layout.SKILL_FOLDERS)
     return {name for names in shelves for skill in names for name in next_names(skill)}
 
 

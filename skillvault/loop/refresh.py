@@ -48,8 +48,8 @@ def _archive_orphans(run: Run) -> Iterator[Change]:
         if skill is None or skill.kind not in KINDS or skill.origin != "generated":
             continue
         is_managed = run.accounts.is_managed(skill) and not is_edited(run, row.name)
-        if is_managed and row.shelf != "archive" and not _has_outcomes(run, skill):
-            yield orphan_change(skill, row.shelf)
+        if is_managed and row.folder != "archive" and not _has_outcomes(run, skill):
+            yield orphan_change(skill, row.folder)
 
 
 def _has_outcomes(run: Run, skill: Skill) -> bool:

@@ -103,7 +103,7 @@ def read_rejected_skill(
     entries = {
         path: entry
         for path, entry in store.git.history.diff_trees(parent, rejection.commit).items()
-        if path.split("/")[1:2] == [name] or path.split("/")[0] not in layout.SHELVES
+        if path.split("/")[1:2] == [name] or path.split("/")[0] not in layout.SKILL_FOLDERS
     }
     lists = [path for path in entries if layout.links_owner(path)]
     deleted_paths = [path for path, entry in entries.items() if entry is None and path not in lists]

@@ -141,7 +141,7 @@ class Curator:
         snapshot = self._store.snapshot()
         if Ref("skill", skill.name) in snapshot.records:
             old_skill, path = lookup.read_skill(self._store, skill.name)
-            shelf = layout.shelf_of(path)
+            shelf = layout.top_folder(path)
         else:
             self._check_no_former_name(skill.name)
         change = curate.put(skill, old_skill, shelf)
@@ -328,7 +328,7 @@ class Curator:
         """Return a skill of the vault, named by its folder, and its shelf."""
         skill, path = lookup.read_skill(self._store, name)
         # A skill is identified by its folder, even if its front matter has another name.
-        return msgspec.structs.replace(skill, name=Path(path).parent.name), layout.shelf_of(path)
+        return msgspec.structs.replace(skill, name=Path(path).parent.name), layout.top_folder(path)
 
     def _decide_all(
         self,

@@ -136,7 +136,7 @@ def _reopen_approved(run: Run, commit: str, parts: Sequence[Commit], reason: str
     skills: list[tuple[Skill, str]] = []
     for (ref,) in targets:
         skill = snapshot.skills.find(ref.id)
-        shelf = layout.shelf_of(snapshot.records.path_of(ref) or "")
+        shelf = layout.top_folder(snapshot.records.path_of(ref) or "")
         if skill is not None and shelf != "proposed":
             skills.append((with_folder_name(ref.id, skill), shelf))
     if not skills:
@@ -285,7 +285,7 @@ def _reject_records(run: Run, commit: str, records: Sequence[Ref], reason: str) 
     skills = list(dict.fromkeys([*skills, *_later_skills(run, skills), *derived_skills]))
     snapshot, paths = run.snapshot, list[str]()
     for ref in skills:
-        paths += paths_of(snapshot, layout.shelf_of(snapshot.records.path_of(ref) or ""), ref.id)
+        paths += paths_of(snapshot, layout.top_folder(snapshot.records.path_of(ref) or ""), ref.id)
         paths += [str(ref_of(link)) for link in snapshot.links.by_source([ref])]
         paths += paths_of_version(snapshot, ref.id)
     for ref in facts:

@@ -149,7 +149,7 @@ def _find_named_skills(snapshot: Snapshot, domain: str, task: str) -> set[str]:
         subjects |= {(action, None), (action, target)}
     keys = [subject_key((domain, action, target)) for action, target in subjects]
     rows = (row for key in keys for row in snapshot.skills.by_subject(key))
-    return {row.name for row in rows if row.shelf == "skills" and row.status not in NOT_LIVE}
+    return {row.name for row in rows if row.folder == "skills" and row.status not in NOT_LIVE}
 
 
 def _is_subject_name(term: str) -> bool:

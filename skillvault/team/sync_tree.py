@@ -22,7 +22,7 @@ from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry
 from skillvault.vault.git.repository import Git
 
-_SKILL_PATH = re.compile(rf"(?P<shelf>{'|'.join(layout.SHELVES)})/(?P<name>[^/]+)/(?P<file>.+)")
+_SKILL_PATH = re.compile(rf"(?:{'|'.join(layout.SKILL_FOLDERS)})/(?P<name>[^/]+)/.+")
 _AUTHOR_LINES = b"author skillvault <> 0 +0000\ncommitter skillvault <> 0 +0000"
 _MERGE_ADVICE = "merge it by hand with `git pull --no-rebase`"
 
@@ -166,7 +166,7 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
     """Decide the skills that both clones changed, each as a whole."""
     if not names:
         return
-    folders = [f"{shelf}/{name}" for name in names for shelf in layout.SHELVES]
+    folders = [f"{shelf}/{name}" for name in names for shelf in layout.SKILL_FOLDERS]
     files_by_tree = [histories.git.objects.files(root, folders) for root in histories.roots]
     for name in names:
         file_versions = [

@@ -108,7 +108,7 @@ def _find_strays(view: WorkTreeView) -> Iterator[str]:
         is_hidden = any(name.startswith(".") for name in names[-1:])
         if top not in layout.FOLDERS or layout.holds_records(path) or is_hidden:
             continue
-        if top not in layout.SHELVES or len(names) < 2:
+        if top not in layout.SKILL_FOLDERS or len(names) < 2:
             yield path
         else:
             skills.add(f"{top}/{names[0]}")
@@ -122,7 +122,7 @@ def find_losses(git: Git, snapshot: Snapshot) -> list[PastCommit]:
     cherry-pick has no conflict. A path that a later commit removed is not restored.
     """
     lost_commits = git.history.find_lost_commits()
-    commits = [c for c in lost_commits if {*map(layout.shelf_of, c.files)} <= {*layout.FOLDERS}]
+    commits = [c for c in lost_commits if {*map(layout.top_folder, c.files)} <= {*layout.FOLDERS}]
     paths = sorted({path for commit in commits for path in commit.files})
     if not paths or snapshot.commit is None:
         return []

@@ -223,7 +223,7 @@ _TABLES = (
     "key, value from evidence",
     "path, id, domain, trust from fact natural join file",
     (
-        "path, id, shelf, domain, kind, status, created, expires, tokens, roles, stages, s.blob, "
+        "path, id, folder, domain, kind, status, created, expires, tokens, roles, stages, s.blob, "
         "subject from skill s join file f on s.n = f.n"
     ),
     "path, id, decision, trust from recommendation natural join file",

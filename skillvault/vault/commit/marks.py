@@ -94,7 +94,7 @@ def mark_changed_sections(
 Files = dict[str, bytes | None]
 
 
-def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
+def mark_by_folder(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
     """Return the files of a change with the internal mark set or removed in each skill.
 
     `origins` maps moved files to their old paths. Raises UncommittedEditError if a mark fails.
@@ -103,19 +103,19 @@ def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git
     for path, content in files.items():
         if content is None or not layout.is_skill(path):
             continue
-        if layout.shelf_of(path) != layout.SERVED:
+        if layout.top_folder(path) != layout.SERVED:
             marked_files[path] = mark_internal(path, content)
-        elif is_internal(content) and _has_shelf_mark(path, origins.get(path), history, git):
+        elif is_internal(content) and _has_folder_mark(path, origins.get(path), history, git):
             with _name_broken_file(path):
                 marked_files[path] = front_matter.without_key(content, INTERNAL_KEY)
     return files | marked_files
 
 
-def _has_shelf_mark(path: str, origin: str | None, history: History, git: Git) -> bool:
+def _has_folder_mark(path: str, origin: str | None, history: History, git: Git) -> bool:
     """Return True if a skill got its internal mark because it left skills/."""
     if origin is None:
         return False
-    if layout.shelf_of(origin) != "archive":
+    if layout.top_folder(origin) != "archive":
         return True
     ref = layout.ref_of(path)
     commits = history.commits_touching([ref] if ref else [])

@@ -26,9 +26,9 @@ def folder_files(git: Git, snapshot: Snapshot, folder: str) -> dict[str, bytes]:
 
 
 class SkillText(NamedTuple):
-    """The text of a skill at a commit, with its shelf, its expiry and its labels."""
+    """The text of a skill at a commit, with its folder, its expiry and its labels."""
 
-    shelf: str
+    folder: str
     description: str
     body: str
     expires: str = ""
@@ -41,7 +41,7 @@ def skill_texts(
     """Return the text of the skill for each (commit, name); see `skill_files`."""
     names = {(commit, layout.skill_path(name)): name for commit, name in versions}
     texts: dict[tuple[str, str], SkillText] = {}
-    for (commit, path), (shelf, content) in skill_files(git, names, former_names).items():
+    for (commit, path), (folder, content) in skill_files(git, names, former_names).items():
         name = names[commit, path]
         try:
             meta, body = front_matter.read_document(front_matter.text_of(content))
@@ -50,32 +50,32 @@ def skill_texts(
             metadata = value if isinstance(value, Mapping) else {}
             labels = "\n".join(str(metadata.get(key) or "") for key in ("tags", "roles", "stages"))
             expires = str(metadata.get("expires") or "")
-            texts[commit, name] = SkillText(shelf, description, body, expires, labels)
+            texts[commit, name] = SkillText(folder, description, body, expires, labels)
         except BadInputError:
             # A person broke the text, so the person owns it.
-            texts[commit, name] = SkillText(shelf, "", "")
+            texts[commit, name] = SkillText(folder, "", "")
     return texts
 
 
 def skill_files(
     git: Git, versions: Iterable[tuple[str, str]], former_names: Mapping[str, str]
 ) -> dict[tuple[str, str], tuple[str, bytes]]:
-    """Return (shelf, bytes) for each version, which is a (commit, path in skills/).
+    """Return (folder, bytes) for each version, which is a (commit, path in skills/).
 
     `former_names` maps former names of skills to their current names.
     """
     open_versions = list(versions)
     files: dict[tuple[str, str], tuple[str, bytes]] = {}
-    for shelf in layout.SHELVES:  # most skills are on the first
+    for folder in layout.SKILL_FOLDERS:  # most skills are in the first
         objects = [
-            (version, f"{version[0]}:{shelf}/{path}")
+            (version, f"{version[0]}:{folder}/{path}")
             for version in open_versions
             for path in _find_paths(version[1].partition("/")[2], former_names)
         ]
         contents = git.objects.read_files([object_name for _, object_name in objects])
         for version, object_name in objects:
             if object_name in contents:
-                files.setdefault(version, (shelf, contents[object_name]))
+                files.setdefault(version, (folder, contents[object_name]))
         open_versions = [version for version in open_versions if version not in files]
     return files
 

@@ -228,7 +228,7 @@ class Store(threading.local):
                 files[target] = files.get(path) or moved_files[path]
             files[path] = None
         files |= edit_link_lists(change, base)
-        return marks.mark_shelves(files, origins, base.history, self.git)
+        return marks.mark_by_folder(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
         """Remove secrets from a change and stage it, so that `staging` has its files."""

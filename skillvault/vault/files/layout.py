@@ -26,11 +26,11 @@ UNTRUSTED = "inbox/untrusted"
 QUARANTINE = "quarantine"
 UNTRACKED = (INBOX, QUARANTINE)  # folders that git ignores
 
-SERVED = "skills"  # the shelf that hosts load
-SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may be
+SERVED = "skills"  # the folder that hosts load
+SKILL_FOLDERS = (SERVED, "proposed", "archive")  # where a skill's folder may be
 FOLDERS = (
     *("outcomes", "evaluations", "answers", "recommendations", "sessions", "memory"),
-    *("retractions", *SHELVES, "links"),
+    *("retractions", *SKILL_FOLDERS, "links"),
 )
 
 _ID = regex(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
@@ -135,11 +135,11 @@ def answer_path(record: records.Answer) -> str:
     return f"answers/{record.domain}/{record.at.astimezone(UTC):%Y/%m}/{record.id}.json"
 
 
-def skill_path(name: str, shelf: str = "skills") -> str:
-    """Return `<shelf>/<name>/SKILL.md`."""
-    if not is_slug(name) or shelf not in SHELVES:
-        raise ValueError(f"{shelf}/{name} cannot become a path")
-    return f"{shelf}/{name}/SKILL.md"
+def skill_path(name: str, folder: str = "skills") -> str:
+    """Return `<folder>/<name>/SKILL.md`."""
+    if not is_slug(name) or folder not in SKILL_FOLDERS:
+        raise ValueError(f"{folder}/{name} cannot become a path")
+    return f"{folder}/{name}/SKILL.md"
 
 
 def _check_slugs(*names: str) -> None:
@@ -163,8 +163,8 @@ def path_of(record: records.Record) -> str:
             _check_slugs(record.domain, record.id)
             return fact_path(record)
         case records.Correction():
-            shelf = "archive" if record.state == "withdrawn" else "proposed"
-            return f"{shelf}/memory/{record.domain}/{record.id}.md"
+            folder = "archive" if record.state == "withdrawn" else "proposed"
+            return f"{folder}/memory/{record.domain}/{record.id}.md"
         case records.Skill():
             return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")
         case records.Answer():
@@ -235,7 +235,7 @@ def kind_of(path: str) -> str | None:
 
 
 def is_skill(path: str) -> bool:
-    """Return True for the path of a SKILL.md on any shelf."""
+    """Return True for the path of a SKILL.md in any folder."""
     return _SKILL.match(path) is not None
 
 
@@ -251,7 +251,7 @@ def folders_above(path: str) -> list[str]:
     return [path[:i] for i, char in enumerate(path) if char == "/"]
 
 
-def shelf_of(path: str) -> str:
+def top_folder(path: str) -> str:
     """Return the first folder of a path."""
     return path.partition("/")[0]
 

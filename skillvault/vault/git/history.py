@@ -234,5 +234,5 @@ def find_new_path(path: str, files: Mapping[str, Diff]) -> str | None:
     """Return the path to which a commit moved a file of a skill, or None if it did not."""
     if files[path].after:
         return None
-    paths = (f"{shelf}/{path.partition('/')[2]}" for shelf in layout.SHELVES)
+    paths = (f"{folder}/{path.partition('/')[2]}" for folder in layout.SKILL_FOLDERS)
     return next((target for target in paths if target in files and files[target].after), None)

@@ -133,7 +133,7 @@ def _read_everything(database: IndexDatabase, git: Git, commit: str | None) -> N
     git.promisor.fetch_history(commit)
     tree = git.objects.files(commit)
     # Outcomes first, because only evaluations of trusted outcomes are searchable.
-    first = {path: entry for path, entry in tree.items() if layout.shelf_of(path) == "outcomes"}
+    first = {path: entry for path, entry in tree.items() if layout.top_folder(path) == "outcomes"}
     for batch in _batches(database.track(list((first | tree).items()), "Reading the vault")):
         database.fill({path: file for path, file in _files(git, batch).items() if file})
     database.add_commits(_history(database, git, commit))

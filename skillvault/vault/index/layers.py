@@ -23,7 +23,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 _FILE = "select f.position, f.layer, f.path, f.blob, f.value from layer_file f"
 # A skill serves if it is not hidden and no skill of the vault has the same name.
 _SERVES = f"""not hidden and not exists
-    (select 1 from skill v where v.id = skill.id and v.shelf = '{layout.SERVED}')"""
+    (select 1 from skill v where v.id = skill.id and v.folder = '{layout.SERVED}')"""
 
 
 class Layers(Topic):

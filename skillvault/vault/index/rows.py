@@ -110,7 +110,7 @@ def _decompress(data: bytes) -> bytes:
 
 def is_searchable(path: str) -> bool:
     """Return True if `search` may find the trusted record at this path."""
-    return layout.shelf_of(path) in (layout.SERVED, "memory", "evaluations")
+    return layout.top_folder(path) in (layout.SERVED, "memory", "evaluations")
 
 
 def is_trusted(path: str, record: Parsed | None, outcomes: Collection[str]) -> bool:
@@ -202,14 +202,14 @@ def parse_link(row: Row) -> records.Link:
 
 
 def skill_columns(
-    name: str, shelf: str, skill: records.Skill, blob: str, *, layer: str = "vault"
+    name: str, folder: str, skill: records.Skill, blob: str, *, layer: str = "vault"
 ) -> tuple[Any, ...]:
     """Return the columns of a skill in any layer, except `hidden` and `serves`."""
     lists = (skill.roles, skill.stages, skill.tags, skill.formerly)
     roles, stages, tags, former_names = map(join_names, lists)
     counts = skill.elsewhere  # counts of another tool
     return (
-        *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
+        *(name, folder, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
         *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags, former_names),
         *((counts.times_applied, counts.success_rate) if counts else (None, None)), layer,
     )  # fmt: skip

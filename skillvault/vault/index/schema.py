@@ -49,7 +49,7 @@ from skillvault.vault.search.ranking import Document
 # `said` finds the outcomes that may name a skill; removed outcomes stay there and match nothing.
 # `own` has the content of an outcome's file, if other outcomes of its decision complete it. Of the
 # outcomes of one decision, one `counts`.
-# `skill` has the skills of the vault on all shelves, with the number of their file. It also has one
+# `skill` has the skills of the vault in all folders, with the number of their file. It also has one
 # skill of each name of the other layers, with the negative number of its `layer_file`. Such a skill
 # `serves` unless it is hidden or the vault serves a skill of the same name.
 # `link` has the lines of the lists of links, each with the number of its list's `file`.
@@ -166,9 +166,9 @@ def _replace_files(
     old_links = _read_link_rows(database, old_numbers)
     removed_links = old_links.keys() - _new_link_rows(files)
     stable_links = {row: n for row, n in old_links.items() if row not in removed_links}
-    # The outcomes behind a skill become due if it is new, removed or on another shelf.
+    # The outcomes behind a skill become due if it is new, removed or moved.
     stable_paths = {
-        p for p in files if files[p] and p in old_numbers and layout.shelf_of(p) != "archive"
+        p for p in files if files[p] and p in old_numbers and layout.top_folder(p) != "archive"
     }
 
     def mark_files(numbers: Mapping[str, int], *, is_before: bool = False) -> None:
@@ -332,7 +332,7 @@ def insert(
     word_rows: list[Row] = []
     numbers: dict[str, int] = {}
     for n, (path, (blob, record)) in enumerate(files.items(), _next_number(database, "n", "file")):
-        ref, top = layout.ref_of(path), layout.shelf_of(path)
+        ref, top = layout.ref_of(path), layout.top_folder(path)
         kind, value = (type(record).__name__, encode(record)) if record else (None, None)
         address = (ref.kind, ref.id) if ref else (None, None)
         rows_by_table["file"].append((n, path, blob, top, *address, kind, value))

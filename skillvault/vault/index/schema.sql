@@ -93,12 +93,12 @@ create table seed_word (
     primary key (domain, pool, word, seed)) without rowid;
 create index seed_word_seed on seed_word (seed);
 create table skill (
-    n integer primary key, id text, shelf text, domain text, kind text, status text,
+    n integer primary key, id text, folder text, domain text, kind text, status text,
     created text, expires text, tokens integer, roles text, stages text, blob text, subject text,
     tags text, formerly text, counted integer, rate real, layer text, hidden integer, serves integer);
 create index skill_counted on skill (id) where counted is not null;
 create index skill_serving on skill (domain) where serves;
-create index skill_shelf on skill (shelf, domain);
+create index skill_folder on skill (folder, domain);
 create index skill_subject on skill (subject) where subject is not null;
 create index skill_id on skill (id);
 create index skill_formerly on skill (id, formerly) where formerly != '';

@@ -1,4 +1,4 @@
-"""Query skills on any shelf and in any layer, and the outcomes that they were made from."""
+"""Query skills in any folder and in any layer, and the outcomes that they were made from."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import COLUMN_HAS_NAME
 
-_STATUS_ROWS = "select s.id, s.shelf, s.status, s.domain, s.kind from skill s"
+_STATUS_ROWS = "select s.id, s.folder, s.status, s.domain, s.kind from skill s"
 _CANDIDATE_ROWS = "select id, kind, tokens, domain, status, roles, stages, blob, layer from skill"
 
 
@@ -33,10 +33,10 @@ class SkillRow(NamedTuple):
 
 
 class SkillStatusRow(NamedTuple):
-    """The shelf, status, domain and kind of a skill."""
+    """The folder, status, domain and kind of a skill."""
 
     name: str
-    shelf: str
+    folder: str
     status: str
     domain: str | None
     kind: str
@@ -53,32 +53,32 @@ class Skills(Folder[Skill]):
         self.proposed = Folder(reader, "proposed", Skill)  # skills that wait for a person
         self.archived = Folder(reader, "archive", Skill)  # expired, superseded and retired skills
 
-    # ── on the shelves ───────────────────────────────────────────────────────────────
+    # ── in the folders ───────────────────────────────────────────────────────────────
 
     def find(self, name: str) -> Skill | None:
-        """Return the skill of this name on any shelf, or None."""
-        shelves = (self, self.proposed, self.archived)
-        return next((skill for shelf in shelves if (skill := shelf.get(name))), None)
+        """Return the skill of this name in any folder, or None."""
+        folders = (self, self.proposed, self.archived)
+        return next((skill for folder in folders if (skill := folder.get(name))), None)
 
     def live(self, names: Collection[str]) -> dict[str, Skill]:
         """Return the skills with these names that are not in the archive."""
         return {**self.get_many(names), **self.proposed.get_many(names)}
 
-    def names(self, shelf: str, domain: str | None = None) -> list[str]:
-        """Return the names of the skills on a shelf.
+    def names(self, folder: str, domain: str | None = None) -> list[str]:
+        """Return the names of the skills in a folder.
 
         With `domain`, return only the skills of that domain; "" means no domain.
         """
         condition = "" if domain is None else " and coalesce(domain, '') = ?"
-        values = [shelf] if domain is None else [shelf, domain]
-        query = f"select id from skill where shelf = ?{condition} order by id"
+        values = [folder] if domain is None else [folder, domain]
+        query = f"select id from skill where folder = ?{condition} order by id"
         return self._reader.column(query, values)
 
-    def names_on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
-        """Return which of these names are on a shelf."""
-        # `+shelf` makes SQLite search by name, because a shelf has more rows.
-        query = "select id from skill where +shelf = ? and id in {}"
-        return set(self._reader.column_matching(query, names, prefix=[shelf]))
+    def names_in_folder(self, folder: str, names: Iterable[str]) -> set[str]:
+        """Return which of these names are in a folder."""
+        # `+folder` makes SQLite search by name, because a folder has more rows.
+        query = "select id from skill where +folder = ? and id in {}"
+        return set(self._reader.column_matching(query, names, prefix=[folder]))
 
     def is_name_taken(self, name: str) -> bool:
         """Return True if a skill of this name exists, existed or has links.
@@ -93,41 +93,41 @@ class Skills(Folder[Skill]):
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
         """Return the status rows of the existing skills, ordered by name."""
-        query = f"{_STATUS_ROWS} where n > 0 and id in {{}} order by id, shelf"
+        query = f"{_STATUS_ROWS} where n > 0 and id in {{}} order by id, folder"
         return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
     def unarchived_rows(self, kind: str) -> list[SkillStatusRow]:
         """Return the unarchived skills of a kind that have a subject, ordered by name."""
-        query = f"""{_STATUS_ROWS} where shelf in ('skills', 'proposed')
-            and kind = ? and subject is not null order by id, shelf"""
+        query = f"""{_STATUS_ROWS} where folder in ('skills', 'proposed')
+            and kind = ? and subject is not null order by id, folder"""
         return list(map(SkillStatusRow._make, self._reader.rows(query, [kind])))
 
     def without_outcomes(self) -> list[SkillStatusRow]:
         """Return the unarchived skills with a subject but no evaluated outcome, by name."""
-        query = f"""{_STATUS_ROWS} where s.shelf in ('skills', 'proposed') and s.subject is not null
-            and not exists (select 1 from link l join outcome o on o.id = l.source_id
-            where l.target_id = s.id and l.target_kind = 'skill'
-            and l.source_kind = 'evaluation' and {HAS_EVALUATION}) order by s.id, s.shelf"""
+        query = f"""{_STATUS_ROWS} where s.folder in ('skills', 'proposed')
+            and s.subject is not null and not exists (select 1 from link l join outcome o
+            on o.id = l.source_id where l.target_id = s.id and l.target_kind = 'skill'
+            and l.source_kind = 'evaluation' and {HAS_EVALUATION}) order by s.id, s.folder"""
         return list(map(SkillStatusRow._make, self._reader.rows(query)))
 
     def by_subject(self, subject: str) -> list[SkillStatusRow]:
-        """Return the skills about a subject on any shelf, ordered by name."""
-        query = f"{_STATUS_ROWS} where subject = ? and n > 0 order by id, shelf"
+        """Return the skills about a subject in any folder, ordered by name."""
+        query = f"{_STATUS_ROWS} where subject = ? and n > 0 order by id, folder"
         return list(map(SkillStatusRow._make, self._reader.rows(query, [subject])))
 
-    def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
-        """Return the skills on a shelf that expire before `latest_end`.
+    def expiring(self, folder: str, latest_end: str, oldest_creation: str) -> list[str]:
+        """Return the skills in a folder that expire before `latest_end`.
 
         Skills without an expiry count if they were created before `oldest_creation`.
         """
-        query = """select id from skill where shelf = ? and status != 'pinned' and (expires < ?
+        query = """select id from skill where folder = ? and status != 'pinned' and (expires < ?
             or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"""
-        return self._reader.column(query, [shelf, latest_end, oldest_creation])
+        return self._reader.column(query, [folder, latest_end, oldest_creation])
 
     def creation_times(self, names: Iterable[str]) -> dict[str, str]:
         """Return the creation time in the file of each skill in skills/ or archive/."""
         query = """select id, coalesce(created, '') from skill
-            where shelf in ('archive', 'skills') and id in {} order by shelf"""
+            where folder in ('archive', 'skills') and id in {} order by folder"""
         return dict(self._reader.rows_matching(query, names))
 
     def read_body(self, name: str, blob: str) -> str:
@@ -184,7 +184,7 @@ class Skills(Folder[Skill]):
     def subjects(self, names: Iterable[str]) -> dict[str, str]:
         """Return the subject in the file of each skill in skills/, if there is one."""
         query = """select id, subject from skill
-            where +shelf = 'skills' and subject is not null and id in {}"""
+            where +folder = 'skills' and subject is not null and id in {}"""
         return dict(self._reader.rows_matching(query, names))
 
     def generated_without_subject(self, kind: str, sources: Iterable[Ref]) -> set[str]:

@@ -21,7 +21,7 @@ _IS_CLOSED = "o.trust = 'local' and o.counts"
 _GROUP = "o.action || char(10) || coalesce(o.target, '')"
 _ENCODER = msgspec.msgpack.Encoder()
 _MERGES = """source_id, target_id from link where type = 'merged' and source_kind = 'skill'
-    and exists (select 1 from skill s where s.id = source_id and s.shelf = 'archive')"""
+    and exists (select 1 from skill s where s.id = source_id and s.folder = 'archive')"""
 _IS_SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
 
 

@@ -17,9 +17,9 @@ MINE = TEXT.replace("\n---\n\n", "\nmetadata:\n  # mine\n  kind: 'guide'\n---\n\
 MARK = "  internal: true\n"
 
 
-def put(vault: Vault, person: Person, shelf: str, text: str) -> None:
+def put(vault: Vault, person: Person, folder: str, text: str) -> None:
     """A person's skill, committed."""
-    person.write(f"{shelf}/a-skill/SKILL.md", text)
+    person.write(f"{folder}/a-skill/SKILL.md", text)
     person.git("add", "-A")
     person.git("commit", "-qm", "by hand")
     vault.store.snapshot()
@@ -30,8 +30,8 @@ def move(source: str, target: str, *edits: Edit) -> Change:
     return Change(step="curate", subject="a move", moves=moves, edits=edits)
 
 
-def text_of(view: Snapshot, shelf: str) -> str:
-    path = f"{shelf}/a-skill/SKILL.md"
+def text_of(view: Snapshot, folder: str) -> str:
+    path = f"{folder}/a-skill/SKILL.md"
     return view.files.read([path])[path].decode()
 
 
@@ -44,17 +44,17 @@ def test_a_skill_that_is_written_as_proposed_is_internal(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("text", [TEXT, MINE, TEXT.replace("\n", "\r\n")])
-@pytest.mark.parametrize("shelf", ["proposed", "archive"])
+@pytest.mark.parametrize("folder", ["proposed", "archive"])
 def test_a_skill_is_internal_as_long_as_it_is_not_served_and_all_other_bytes_stay(
-    vault: Vault, person: Person, text: str, shelf: str
+    vault: Vault, person: Person, text: str, folder: str
 ) -> None:
     put(vault, person, "skills", text)
-    away = applied(vault, move("skills", shelf))
-    assert text_of(away, shelf).count("internal: true") == 1
-    assert text_of(applied(vault, move(shelf, "skills")), "skills").encode() == text.encode()
+    away = applied(vault, move("skills", folder))
+    assert text_of(away, folder).count("internal: true") == 1
+    assert text_of(applied(vault, move(folder, "skills")), "skills").encode() == text.encode()
 
 
-def test_the_mark_stays_on_the_way_from_one_shelf_to_another(vault: Vault, person: Person) -> None:
+def test_the_mark_stays_on_the_way_from_one_folder_to_another(vault: Vault, person: Person) -> None:
     put(vault, person, "proposed", MINE.replace("  # mine\n", MARK + "  # mine\n"))
     before = text_of(vault.store.snapshot(), "proposed")
     assert text_of(applied(vault, move("proposed", "archive")), "archive") == before

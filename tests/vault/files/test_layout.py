@@ -38,7 +38,7 @@ def test_a_record_has_one_place_and_the_place_names_the_record(record: Any, path
     ref = layout.ref_of(found)
     assert ref is not None
     assert ref.id == name
-    assert layout.shelf_of(found) == path.partition("/")[0]
+    assert layout.top_folder(found) == path.partition("/")[0]
 
 
 @given(st.from_regex(r"[a-z0-9]+(-[a-z0-9]+)*", fullmatch=True).filter(lambda s: len(s) <= 64))

@@ -120,7 +120,7 @@ def test_a_skill_is_found_by_its_subject_wherever_and_however_named() -> None:
     )
     found = [("a", "skills", "warning"), ("b", "archive", "warning")]
     rows = view.skills.by_subject("x on y")
-    assert [(row.name, row.shelf, row.kind) for row in rows] == found
+    assert [(row.name, row.folder, row.kind) for row in rows] == found
     assert view.skills.by_subject("") == []
 
 

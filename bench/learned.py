@@ -217,7 +217,7 @@ class Loop:
                 due = SkillRefresh(
                     what="refresh",
                     findings=found,
-                    existing=ExistingSkill(skill=skill, shelf="skills"),
+                    existing=ExistingSkill(skill=skill, folder="skills"),
                     fresh=tuple(sorted(fresh_links)),
                 )
                 change = refresh.rewrite_change(

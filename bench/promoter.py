@@ -38,7 +38,7 @@ class Promoter:
         self._book = run_book(self._runs)
         self._derived: dict[str, str] = {}  # fact -> skill
         self._skills: dict[str, Skill] = {}
-        self._shelves: dict[str, str] = {}
+        self._folders: dict[str, str] = {}
 
     def facts(self, pairs: Sequence[tuple[Outcome, Evaluation]]) -> Iterator[Change]:
         """Promote new runs, given in the order of time, to facts."""
@@ -62,9 +62,9 @@ class Promoter:
         records = self._records(self._facts[domain])
         plan = recurrence.plan_patterns(records, self._skills, self._policy)
         for skill in plan.leaving:
-            if skill.status == "testing" and self._shelves[skill.name] != "archive":
-                yield recurrence.leave_change(skill, self._shelves[skill.name])
-                self._shelves[skill.name] = "archive"
+            if skill.status == "testing" and self._folders[skill.name] != "archive":
+                yield recurrence.leave_change(skill, self._folders[skill.name])
+                self._folders[skill.name] = "archive"
         for pattern in plan.due:
             if not self._is_told(pattern):
                 yield self._written(pattern, at)
@@ -114,15 +114,15 @@ class Promoter:
             )
         else:
             skill = self._skills[pattern.skill]
-            shelf = self._shelves[skill.name]
+            folder = self._folders[skill.name]
             change = recurrence.growth_change(
-                pattern, draft, skill, unedited(skill), shelf=shelf, now=at, policy=policy
+                pattern, draft, skill, unedited(skill), folder=folder, now=at, policy=policy
             )
             change = whole(change, skill)
         skill = skill_of(change)
         self._names.add(skill.name)
         self._skills[skill.name] = skill
-        self._shelves[skill.name] = "proposed" if skill.status == "proposed" else "skills"
+        self._folders[skill.name] = "proposed" if skill.status == "proposed" else "skills"
         self._derived |= {fact.id: skill.name for fact in pattern.new_facts}
         return change
 

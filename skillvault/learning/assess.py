@@ -25,7 +25,7 @@ _CHANGING_STATUSES = ("testing", "proven", "retired")
 class AssessedSkill(Struct, frozen=True, kw_only=True):
     """The state of a skill for `assess`.
 
-    `shelf` is the folder of the skill, and `clock` the time of its domain. `is_archived_here` is
+    `folder` is the folder of the skill, and `clock` the time of its domain. `is_archived_here` is
     True if this step archived the skill. `retired` is the time of that, or None if the skill
     recovered. `decisions_since` counts the decisions of the domain after that time. `trial` is the
     start of the last trial. `is_rejected` forbids a trial, because a person changed the skill or
@@ -33,7 +33,7 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    shelf: str
+    folder: str
     status: str
     evidence: Evidence
     clock: datetime
@@ -71,7 +71,7 @@ class NextTrial(Struct, frozen=True, kw_only=True):
 
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
     """Return the change that gives a skill its new status, or None if the status stays."""
-    is_archived = skill.shelf == _ARCHIVE
+    is_archived = skill.folder == _ARCHIVE
     if skill.status not in _CHANGING_STATUSES or (is_archived and not skill.is_archived_here):
         return None
     if not is_archived and effect.is_on_trial(skill.evidence, rules.policy):
@@ -90,7 +90,7 @@ def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
 def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
     """Return the next trial of a retired skill, or None if there will be no trial."""
     numbers = rules.policy.effect
-    is_archived = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.is_archived_here
+    is_archived = skill.folder == _ARCHIVE and skill.status == "retired" and skill.is_archived_here
     may_return = is_archived and rules.tries_again and not skill.is_rejected
     if skill.retired is None or not may_return:
         return None
@@ -103,11 +103,11 @@ def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
 
 def earned_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
     """Return the status that the evidence asks for; a trial is judged once, at its end."""
-    if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
+    if skill.folder != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, rules.policy)
     # A retired skill in skills/ was restored by a person.
     status = skill.status.replace("retired", "testing")
-    status = "retired" if skill.shelf == _ARCHIVE else status
+    status = "retired" if skill.folder == _ARCHIVE else status
     return effect.next_status(status, skill.evidence, rules)
 
 
@@ -134,7 +134,7 @@ def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
 def _skill_commit(
     skill: AssessedSkill, subject: str, reason: str, values: Mapping[str, str]
 ) -> Change:
-    source = f"{skill.shelf}/{skill.name}"
+    source = f"{skill.folder}/{skill.name}"
     target = f"{_ARCHIVE if values['status'] == 'retired' else _SERVED}/{skill.name}"
     return Change(
         step=STEP,

@@ -36,18 +36,18 @@ _MAX_DESCRIPTION = 1024  # characters, by the specification of skills
 _PUT_KEYS = ("description", "kind", "domain", "version", "expires", "tags", "roles", "stages")
 
 
-def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | None:
+def put(skill: Skill, current: Skill | None, folder: str = "skills") -> Change | None:
     """Write a skill, or update the `current` skill; return None if nothing changes.
 
     In an existing file, only the keys and texts that differ change. A key that is empty in `skill`
-    is removed. `shelf` is the folder of the current skill.
+    is removed. `folder` is the folder of the current skill.
     """
-    _check(skill, shelf)
+    _check(skill, folder)
     if current is None:
         return _skill_change(
             "put", skill.name, subject=f"{skill.kind} {skill.name}", writes=(skill,)
         )
-    new_skill, path = apply_put(skill, current), f"{shelf}/{skill.name}/SKILL.md"
+    new_skill, path = apply_put(skill, current), f"{folder}/{skill.name}/SKILL.md"
     edits = skill_edits(path, current, new_skill, _PUT_KEYS)
     is_new_text = new_skill.body != current.body
     changes = [edit.key[-1] for edit in edits] + (["text"] if is_new_text else [])
@@ -86,40 +86,40 @@ def draft_skill(name: str, domain: str | None, description: str) -> Skill:
     )
 
 
-def approve(skill: Skill, shelf: str) -> Change:
+def approve(skill: Skill, folder: str) -> Change:
     """Approve a proposed skill: agents get it from now on, with the status `testing`."""
-    if shelf != "proposed":
-        raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
-    return _move_change(APPROVE, skill, shelf, "testing")
+    if folder != "proposed":
+        raise UsageError(f"{skill.name}: is in {folder}/; only a proposed skill can be approved")
+    return _move_change(APPROVE, skill, folder, "testing")
 
 
 def propose_again(skills: Sequence[tuple[Skill, str]], commit: str, reason: str) -> Change:
-    """Undo an approval: the skills (skill, shelf) become proposals again and keep later edits."""
+    """Undo an approval: the skills (skill, folder) become proposals again and keep later edits."""
     names = [skill.name for skill, _ in skills]
     return Change(
         step=REVERT,
         subject=f"the approval of {join_items(names)}",
         reason=f"Approved in {commit[:10]}. {reason}",
-        edits=tuple(_status_edit(skill, shelf, "proposed") for skill, shelf in skills),
+        edits=tuple(_status_edit(skill, folder, "proposed") for skill, folder in skills),
         moves=tuple(
-            Move(f"{shelf}/{skill.name}", f"proposed/{skill.name}") for skill, shelf in skills
+            Move(f"{folder}/{skill.name}", f"proposed/{skill.name}") for skill, folder in skills
         ),
         targets=tuple(Ref("skill", name) for name in names),
         why=reason,
     )
 
 
-def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Change:
+def reject(skill: Skill, folder: str, reason: str, paths: Sequence[str]) -> Change:
     """Remove a proposed skill with its links, so that it is not proposed again.
 
     `paths` has the paths of its files and of its links.
     """
-    if shelf != "proposed":
-        state = "is served already" if shelf == "skills" else "is in archive/, which no agent gets"
+    if folder != "proposed":
+        state = "is served already" if folder == "skills" else "is in archive/, which no agent gets"
         hint = ""
         if skill.origin in PROGRAM_ORIGINS:
             hint = f"; `skillvault undo {skill.name}` removes it, and it is not made again"
-        elif shelf == "skills":
+        elif folder == "skills":
             hint = f"; `skillvault skill retire {skill.name}` takes it out of service"
         raise UsageError(f"{skill.name}: {state}{hint}")
     if not reason.strip():
@@ -140,37 +140,37 @@ def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[L
     )
 
 
-def retire(skill: Skill, shelf: str) -> Change:
+def retire(skill: Skill, folder: str) -> Change:
     """Retire a skill: its folder moves to archive/, where people can read it."""
     if skill.name == LEARNED:
         raise UsageError(
             f"{LEARNED}: holds the patterns; delete an entry of resources/expertise.yaml, and that "
             "pattern is not captured again"
         )
-    if shelf == "archive":
+    if folder == "archive":
         raise UsageError(f"{skill.name}: is in archive/ already; `skill restore` brings it back")
-    return _move_change("retire", skill, shelf, "retired")
+    return _move_change("retire", skill, folder, "retired")
 
 
-def pin(skill: Skill, shelf: str) -> Change:
+def pin(skill: Skill, folder: str) -> Change:
     """Pin a skill, so that neither evidence nor age retires it."""
-    if shelf != "skills":
-        step = "approve" if shelf == "proposed" else "restore"
-        raise UsageError(f"{skill.name}: is in {shelf}/; `skill {step}` it first")
+    if folder != "skills":
+        step = "approve" if folder == "proposed" else "restore"
+        raise UsageError(f"{skill.name}: is in {folder}/; `skill {step}` it first")
     if skill.status == "pinned":
         raise UsageError(f"{skill.name}: is pinned already")
-    edit = _status_edit(skill, shelf, "pinned")
+    edit = _status_edit(skill, folder, "pinned")
     return _skill_change("pin", skill.name, f"Was {skill.status}.", edits=(edit,))
 
 
-def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Change:
+def restore(skill: Skill, folder: str, *, now: datetime, policy: Policy) -> Change:
     """Restore an archived skill with the status `testing` and a new time to live."""
-    if shelf != "archive":
-        raise UsageError(f"{skill.name}: is in {shelf}/; only an archived skill can be restored")
+    if folder != "archive":
+        raise UsageError(f"{skill.name}: is in {folder}/; only an archived skill can be restored")
     days = policy.days(skill.kind)
-    path, end = f"{shelf}/{skill.name}/SKILL.md", stamp(now + timedelta(days=days or 0))
+    path, end = f"{folder}/{skill.name}/SKILL.md", stamp(now + timedelta(days=days or 0))
     edits = [Edit(path, EXPIRES, end)] if skill.expires and days else []
-    return _move_change("restore", skill, shelf, "testing", *edits)
+    return _move_change("restore", skill, folder, "testing", *edits)
 
 
 def hide_in_layer(name: str, policy: Policy) -> Change:
@@ -203,25 +203,25 @@ def restore_in_layer(name: str, policy: Policy) -> Change:
     return _shelf_change("restore", name, lists)
 
 
-def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change:
+def rename(skill: Skill, folder: str, name: str, links: Iterable[Link]) -> Change:
     """Rename a skill: move its folder, and redirect its `links`.
 
     The file keeps the former names, so that records with these names still count.
     """
     _check_is_not_learned(skill.name, name)
-    path = f"{shelf}/{skill.name}"
+    path = f"{folder}/{skill.name}"
     change = _skill_change(
         RENAME,
         name,
         f"Records of {skill.name} count for {name} from now on.",
         f"{skill.name} to {name}",
-        moves=(Move(path, f"{shelf}/{name}"),),
+        moves=(Move(path, f"{folder}/{name}"),),
     )
     return _add_former_names(change, path, [*skill.formerly, skill.name], links)
 
 
 def follow_rename(
-    shelf: str,
+    folder: str,
     name: str,
     former_names: Sequence[str],
     links: Iterable[Link],
@@ -238,7 +238,7 @@ def follow_rename(
         f"A person renamed {former_names[-1]}; its records count for {name} from now on.",
         f"{former_names[-1]} to {name}",
     )
-    change = _add_former_names(change, f"{shelf}/{name}", former_names, links)
+    change = _add_former_names(change, f"{folder}/{name}", former_names, links)
     edits = (Edit(f"proposed/{v}/SKILL.md", ("metadata", "replaces"), name) for v in versions)
     return replace(change, edits=(*change.edits, *edits))
 
@@ -285,8 +285,8 @@ def check_name(name: str) -> None:
         )
 
 
-def _check(skill: Skill, shelf: str) -> None:
-    if shelf == "archive":
+def _check(skill: Skill, folder: str) -> None:
+    if folder == "archive":
         raise UsageError(f"{skill.name}: is in archive/; `skill restore` brings it back")
     _check_is_not_learned(skill.name)
     check_name(skill.name)
@@ -302,18 +302,18 @@ def _check_is_not_learned(*names: str) -> None:
         raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
 
 
-def _status_edit(skill: Skill, shelf: str, status: str) -> Edit:
-    return Edit(f"{shelf}/{skill.name}/SKILL.md", ("metadata", "status"), status)
+def _status_edit(skill: Skill, folder: str, status: str) -> Edit:
+    return Edit(f"{folder}/{skill.name}/SKILL.md", ("metadata", "status"), status)
 
 
-def _move_change(step: str, skill: Skill, shelf: str, status: str, *edits: Edit) -> Change:
+def _move_change(step: str, skill: Skill, folder: str, status: str, *edits: Edit) -> Change:
     target = "archive" if status == "retired" else "skills"
     return _skill_change(
         step,
         skill.name,
-        f"From {shelf}/ to {target}/; was {skill.status}.",
-        edits=(_status_edit(skill, shelf, status), *edits),
-        moves=(Move(f"{shelf}/{skill.name}", f"{target}/{skill.name}"),),
+        f"From {folder}/ to {target}/; was {skill.status}.",
+        edits=(_status_edit(skill, folder, status), *edits),
+        moves=(Move(f"{folder}/{skill.name}", f"{target}/{skill.name}"),),
     )
 
 
@@ -327,14 +327,14 @@ def _skill_change(
 def retract_change(
     retraction: Retraction,
     removed_refs: Sequence[tuple[Ref, str]],
-    archived_skills: Sequence[tuple[str, str]],
+    orphans: Sequence[tuple[str, str]],
     *,
     learner: str | None = None,
 ) -> Change:
     """Return the change that retracts an outcome: its file stays but no longer counts.
 
     `removed_refs` has (ref, path) of the facts and links that rest on the outcome; other evidence
-    may make them again. `archived_skills` has (shelf, name) of skills without other evidence.
+    may make them again. `orphans` has (folder, name) of skills without other evidence.
     `learner` is the clone that learns, if that is another clone.
     """
     if not retraction.reason.strip():
@@ -355,11 +355,11 @@ def retract_change(
         reason="\n".join(lines),
         writes=(retraction,),
         removes=tuple(path for _, path in removed_refs),
-        moves=tuple(Move(f"{shelf}/{name}", f"archive/{name}") for shelf, name in archived_skills),
+        moves=tuple(Move(f"{folder}/{name}", f"archive/{name}") for folder, name in orphans),
         sources=(Ref("outcome", retraction.outcome), *(ref for ref, _ in removed_refs)),
         targets=(
             Ref("retraction", retraction.outcome),
-            *(Ref("skill", name) for _, name in archived_skills),
+            *(Ref("skill", name) for _, name in orphans),
         ),
         why=retraction.reason,
     )

@@ -88,7 +88,7 @@ def key_edits(
 
 def expiry_change(
     skill: Skill,
-    shelf: str,
+    folder: str,
     *,
     load_archived: Callable[[], Skill | None],
     last_applied: datetime | None,
@@ -116,8 +116,8 @@ def expiry_change(
         step=STEP,
         subject=f"renew {name}" if renewal_reason else name,
         reason=reason,
-        edits=(Edit(f"{shelf}/{name}/SKILL.md", EXPIRES, new_end),) if renewal_reason else (),
-        moves=() if renewal_reason else (Move(f"{shelf}/{name}", f"archive/{name}"),),
+        edits=(Edit(f"{folder}/{name}/SKILL.md", EXPIRES, new_end),) if renewal_reason else (),
+        moves=() if renewal_reason else (Move(f"{folder}/{name}", f"archive/{name}"),),
         sources=(target,),
         targets=(target,),
     )

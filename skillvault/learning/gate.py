@@ -31,7 +31,7 @@ def apply_gate(change: Change, policy: Policy) -> Change:
     }
     if not names:
         return change
-    status, shelf = ("proposed", _PROPOSED) if must_wait else ("testing", _SERVED)
+    status, folder = ("proposed", _PROPOSED) if must_wait else ("testing", _SERVED)
     writes = tuple(
         replace(record, status=status)
         if isinstance(record, Skill) and record.name in names
@@ -40,9 +40,9 @@ def apply_gate(change: Change, policy: Policy) -> Change:
     )
     files = []
     for path, data in change.files:
-        folder, _, inner_path = path.partition("/")
-        is_moved = folder in (_SERVED, _PROPOSED) and inner_path.partition("/")[0] in names
-        files.append((f"{shelf}/{inner_path}" if is_moved else path, data))
+        old_folder, _, inner_path = path.partition("/")
+        is_moved = old_folder in (_SERVED, _PROPOSED) and inner_path.partition("/")[0] in names
+        files.append((f"{folder}/{inner_path}" if is_moved else path, data))
     return replace(change, writes=writes, files=tuple(files))
 
 
@@ -51,7 +51,7 @@ def home_of(skill: Skill) -> str:
     return _PROPOSED if skill.status == "proposed" else _SERVED
 
 
-def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
+def archive_change(step: str, skill: Skill, folder: str, reason: str) -> Change:
     """Return the change by which a step archives a skill."""
     ref = Ref("skill", skill.name)
     return Change(
@@ -59,7 +59,7 @@ def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
         subject=f"archive {skill.name}",
         commit_with=skill_series(step, skill.domain),
         reason=reason,
-        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
+        moves=(Move(f"{folder}/{skill.name}", f"archive/{skill.name}"),),
         sources=(ref,),
         targets=(ref,),
     )

@@ -45,14 +45,14 @@ State = Literal[
 class ExistingSkill(Struct, frozen=True, kw_only=True):
     """The existing skill of a subject and a kind, if there is one.
 
-    `skill` is in the folder `shelf`, and `others` has the folders of other skills of the same
+    `folder` is the folder of `skill`, and `others` has the folders of other skills of the same
     subject and kind. `linked` has the evaluations with a link to the skill. `archiver` says who
     archived the skill if only a person may restore it. `rejection` is set if a person removed it.
     `unreadable` is the path of a skill that cannot be read. `clock` is the time of the domain.
     """
 
     skill: Skill | None = None
-    shelf: str = ""
+    folder: str = ""
     others: tuple[str, ...] = ()
     linked: frozenset[str] = frozenset()
     archiver: str | None = None
@@ -97,7 +97,7 @@ def _existing_state(existing: ExistingSkill) -> SkillState | None:
     if skill := existing.skill:
         if existing.archiver:
             return SkillState("archived", f"{skill.name} was archived by {existing.archiver}")
-        if existing.shelf == "archive":
+        if existing.folder == "archive":
             return SkillState("archived", f"{skill.name} is in archive/ until it says more")
         return SkillState("done", f"generated {skill.name}")
     return None
@@ -179,7 +179,7 @@ def addition_change(
         commit_with=skill_series(STEP, outcome.domain),
         reason=_reason(findings),
         writes=(skill, *links),
-        files=reference_files(skill.name, skill_shelf(outcome), text.files),
+        files=reference_files(skill.name, new_skill_folder(outcome), text.files),
         sources=refs,
         targets=(target,),
         judge=judges_of(findings.significant, findings.account.evaluations),
@@ -192,7 +192,7 @@ def is_expired(findings: Findings, existing: ExistingSkill, policy: Policy) -> b
     return bool(existing.clock and end and end < stamp(existing.clock))
 
 
-def skill_shelf(outcome: Outcome) -> str:
+def new_skill_folder(outcome: Outcome) -> str:
     """Return the folder of a new skill: proposed/ if its outcome is untrusted."""
     return "skills" if outcome.trust == "local" else "proposed"
 
@@ -251,10 +251,10 @@ def about_words(findings: Findings) -> str:
     return join_items(names, last="on") or domain
 
 
-def reference_files(name: str, shelf: str, files: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
+def reference_files(name: str, folder: str, files: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
     """Return (path, content) of files in the references/ of a skill."""
     return tuple(
-        (f"{shelf}/{name}/references/{file}", text.encode()) for file, text in files.items()
+        (f"{folder}/{name}/references/{file}", text.encode()) for file, text in files.items()
     )
 
 

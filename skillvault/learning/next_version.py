@@ -106,11 +106,11 @@ class WrittenSkill(Struct, frozen=True):
         )
 
 
-def rewritten_skill(change: Change, shelf: str) -> str | None:
-    """Return the name of the skill in the folder `shelf` that a change rewrites, or None."""
+def rewritten_skill(change: Change, folder: str) -> str | None:
+    """Return the name of the skill in a folder that a change rewrites, or None."""
     paths = [rewrite.path for rewrite in change.rewrites]
     paths += [edit.path for edit in change.edits if edit.key == ("description",)]
-    names = (path.split("/")[1] for path in paths if path.startswith(f"{shelf}/"))
+    names = (path.split("/")[1] for path in paths if path.startswith(f"{folder}/"))
     return next(names, None)
 
 

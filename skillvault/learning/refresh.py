@@ -47,7 +47,7 @@ def find_refresh(
 
     `sources` has the evaluations that made the skill, even if a person removed their links.
     """
-    skill, is_archived = existing.skill, existing.shelf == "archive"
+    skill, is_archived = existing.skill, existing.folder == "archive"
     if skill is None or existing.archiver or skill.status in ("pinned", "retired"):
         return None
     if not calls_for_skill(findings):
@@ -74,24 +74,24 @@ def find_refresh(
 
 def withdrawal_change(refresh: SkillRefresh) -> Change:
     """Return the change that archives a skill whose findings are no longer enough."""
-    skill, shelf = refresh.existing.skill, refresh.existing.shelf
+    skill, folder = refresh.existing.skill, refresh.existing.folder
     assert skill is not None
     outcomes = refresh.findings.account.outcomes
     reason = (
         f"As of {pluralize(len(outcomes), 'outcome')}, {outcomes[-1].occurred_at:%Y-%m-%d}, "
         "nothing that they say would change a decision."
     )
-    return archive_change(STEP, skill, shelf, reason)
+    return archive_change(STEP, skill, folder, reason)
 
 
-def orphan_change(skill: Skill, shelf: str) -> Change:
+def orphan_change(skill: Skill, folder: str) -> Change:
     """Return the change that archives a skill whose subject has no outcomes left."""
     reasons = {
         "evolved": "Fewer than three actions of its domain say the same.",
         "strategy": "No action of its domain still has a rule or a lead.",
     }
     reason = reasons.get(skill.kind, "No evaluated outcome of its subject is left.")
-    return archive_change(STEP, skill, shelf, reason)
+    return archive_change(STEP, skill, folder, reason)
 
 
 def rewrite_change(
@@ -105,17 +105,16 @@ def rewrite_change(
     """Return the change that updates a skill to its findings, or restores it."""
     skill, findings = refresh.existing.skill, refresh.findings
     assert skill is not None
-    shelf, new_shelf = refresh.existing.shelf, generate.skill_shelf(findings.account.outcomes[0])
-    path = f"{shelf}/{skill.name}/SKILL.md"
+    folder = new_folder = refresh.existing.folder
+    path = f"{folder}/{skill.name}/SKILL.md"
     text = generate.skill_text(findings, draft, policy, references)
     time, target = generate.creation_time(findings), Ref("skill", skill.name)
     links = [link_of("reinforced", Ref("evaluation", i), target, time) for i in refresh.fresh]
-    moves = [Move(folder, f"archive/{folder.partition('/')[2]}") for folder in refresh.merged]
-    if shelf != "archive":
-        new_shelf = shelf
-    else:
-        new_shelf = home_of(skill) if new_shelf == "skills" else new_shelf
-        moves.insert(0, Move(f"archive/{skill.name}", f"{new_shelf}/{skill.name}"))
+    moves = [Move(source, f"archive/{source.partition('/')[2]}") for source in refresh.merged]
+    if folder == "archive":
+        new_folder = generate.new_skill_folder(findings.account.outcomes[0])
+        new_folder = home_of(skill) if new_folder == "skills" else new_folder
+        moves.insert(0, Move(f"archive/{skill.name}", f"{new_folder}/{skill.name}"))
     new_skill = replace(
         skill,
         body=text.body,
@@ -133,7 +132,7 @@ def rewrite_change(
         reason=_text_changes(refresh, skill.body, rewrites[0].body if rewrites else skill.body),
         writes=tuple(links),
         files=generate.reference_files(
-            skill.name, new_shelf, references.files_to_write(text.files)
+            skill.name, new_folder, references.files_to_write(text.files)
         ),
         edits=edits,
         rewrites=rewrites,

@@ -317,19 +317,19 @@ class Accounts:
             *self._skills_of_subject(findings),
             *self._skills_of_single_outcomes(findings, sources),
         ]
-        shelved_skills = [(shelf, skill) for shelf, skill in candidates if not skill.replaces]
-        living_skills = [(shelf, skill) for shelf, skill in shelved_skills if shelf != "archive"]
-        shelf, skill = next(iter(living_skills or shelved_skills), ("", None))
+        skills = [(folder, skill) for folder, skill in candidates if not skill.replaces]
+        living_skills = [(folder, skill) for folder, skill in skills if folder != "archive"]
+        folder, skill = next(iter(living_skills or skills), ("", None))
         refs = refs_with_version(snapshot, skill.name) if skill else []
         linked_ids = (snapshot.links.sources_among(sources, ref) for ref in refs)
         if domain not in self._clocks:
             self._clocks[domain] = clock(snapshot, domain, self._context.now, self._context.profile)
         return ExistingSkill(
             skill=with_waiting_account(snapshot, skill) if skill else None,
-            shelf=shelf,
+            folder=folder,
             others=tuple(f"{at}/{s.name}" for at, s in living_skills[1:] if self.is_managed(s)),
             linked=frozenset[str]().union(*linked_ids),
-            archiver=self._find_archiver(skill) if skill and shelf == "archive" else None,
+            archiver=self._find_archiver(skill) if skill and folder == "archive" else None,
             rejection=None if skill else self._find_rejection(findings),
             unreadable=None if skill else self._find_unreadable_skill(findings.kind, sources),
             clock=self._clocks[domain],
@@ -345,16 +345,16 @@ class Accounts:
     def _skills_of_single_outcomes(
         self, findings: Findings, sources: Sequence[Ref]
     ) -> Iterator[tuple[str, Skill]]:
-        """Yield (shelf, skill) of the skills that single outcomes made under the profile `seed`."""
+        """Yield (folder, skill) of skills that single outcomes made under the profile `seed`."""
         if findings.kind not in ("warning", "pattern"):
             return
         snapshot = self._snapshot
         names = snapshot.skills.generated_without_subject(findings.kind, sources)
-        shelves = {row.name: row.folder for row in snapshot.skills.statuses(names)}
+        folders = {row.name: row.folder for row in snapshot.skills.statuses(names)}
         skills = [skill for name in names if (skill := snapshot.skills.find(name))]
         for skill in sorted(skills, key=lambda skill: (skill.created or "", skill.name)):
-            if skill.origin == "generated" and skill.name in shelves:
-                yield shelves[skill.name], skill
+            if skill.origin == "generated" and skill.name in folders:
+                yield folders[skill.name], skill
 
     def _last_steps(self, skill: Skill) -> list[str]:
         """Return the steps of the last commit on a skill, or [""] if a person made it."""

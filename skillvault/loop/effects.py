@@ -64,8 +64,8 @@ class Uses:
 
     def skill_names(self, snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
         """Map each word to the names with this word, of all skills that a decision may name."""
-        shelves = (snapshot.skills.names(shelf) for shelf in ("skills", "proposed", "archive"))
-        names = [*(name for shelf in shelves for name in shelf), *snapshot.layers.names()]
+        folders = (snapshot.skills.names(folder) for folder in ("skills", "proposed", "archive"))
+        names = [*(name for folder in folders for name in folder), *snapshot.layers.names()]
         names += snapshot.history.former_names()
         if names != self._names[0]:
             self._names = names, mentions.index_by_word(names)
@@ -327,7 +327,7 @@ def load_assessed_skill(
     last_outcome = snapshot.uses.last_counted(row.name)
     assessed_skill = AssessedSkill(
         name=row.name,
-        shelf=row.folder,
+        folder=row.folder,
         status=row.status,
         evidence=evidence,
         clock=clock,

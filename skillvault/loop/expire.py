@@ -43,18 +43,18 @@ def _find_changes(run: Run) -> Iterator[Change]:
     load_evidence = cache(lambda: run.shelf.uses.evidence(snapshot))
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
     created_before = stamp(latest_time - timedelta(days=shortest) + _TIME_ZONE_MARGIN)
-    for shelf in ("skills", "proposed"):
+    for folder in ("skills", "proposed"):
         names = snapshot.skills.expiring(
-            shelf, stamp(latest_time + _TIME_ZONE_MARGIN), created_before
+            folder, stamp(latest_time + _TIME_ZONE_MARGIN), created_before
         )
-        skills = (snapshot.skills if shelf == "skills" else snapshot.skills.proposed).get_many(
+        skills = (snapshot.skills if folder == "skills" else snapshot.skills.proposed).get_many(
             names
         )
         for name, skill in skills.items():
             domain_time, evidence = clock_of(skill.domain), load_evidence().get(name)
             change = domain_time and expire.expiry_change(
                 with_folder_name(name, skill),
-                shelf,
+                folder,
                 load_archived=partial(_find_archived, run, name),
                 last_applied=evidence.latest if evidence else None,
                 clock=domain_time,

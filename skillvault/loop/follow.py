@@ -29,8 +29,8 @@ def step(run: Run) -> Iterator[Change]:
         proposals = run.snapshot.skills.proposed if gone_names else {}
         versions = [key for key, version in proposals.items() if version.replaces in gone_names]
         if links or new_names or versions:
-            shelf = layout.top_folder(run.snapshot.records.path_of(Ref("skill", name)) or "")
-            yield follow_rename(shelf, name, former_names, links, versions=versions)
+            folder = layout.top_folder(run.snapshot.records.path_of(Ref("skill", name)) or "")
+            yield follow_rename(folder, name, former_names, links, versions=versions)
     run.settle(FOLLOW, keys)
 
 

@@ -16,7 +16,7 @@ from skillvault.learning.promote.general import FactRuns, GeneralPattern, form_o
 from skillvault.learning.promote.skills import assign_skills, leave_change
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.clock import clock
-from skillvault.loop.managed_skills import derived_skills, may_archive, shelf_of
+from skillvault.loop.managed_skills import derived_skills, may_archive, skill_folder
 from skillvault.loop.next_versions import approved_name, with_waiting_accounts
 from skillvault.loop.registry import GENERAL
 from skillvault.loop.run import Run
@@ -143,7 +143,7 @@ def general_changes(run: Run) -> Iterator[Change]:
     """Yield a change for each general skill to make, rewrite or archive."""
     plan = plan_general(run)
     for skill in plan.leaving:
-        yield leave_change(skill, shelf_of(run, skill), general.NOT_SHOWN)
+        yield leave_change(skill, skill_folder(run, skill), general.NOT_SHOWN)
     is_changed = bool(plan.leaving)
     for records, pattern in plan.due:
         name = pattern.skill.name if pattern.skill else f"general-{pattern.recurring.facts[0].id}"
@@ -286,7 +286,7 @@ def compose_general(run: Run, pattern: GeneralPattern, draft: Draft) -> Change |
     if skill is None:
         is_taken = run.snapshot.skills.is_name_taken
         return general.general_change(pattern, draft, is_taken=is_taken, policy=run.policy)
-    written_texts, shelf = run.written_texts(skill.name), shelf_of(run, skill)
+    written_texts, folder = run.written_texts(skill.name), skill_folder(run, skill)
     return general.rewrite_change(
-        pattern, draft, skill, written_texts, shelf=shelf, policy=run.policy
+        pattern, draft, skill, written_texts, folder=folder, policy=run.policy
     )

@@ -31,14 +31,14 @@ def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
     return with_waiting_accounts(snapshot, skills)
 
 
-def shelf_of(run: Run, skill: Skill) -> str:
+def skill_folder(run: Run, skill: Skill) -> str:
     """Return the top folder of a skill: skills, proposed or archive."""
     return (run.snapshot.records.path_of(Ref("skill", skill.name)) or "skills/").partition("/")[0]
 
 
 def may_archive(run: Run, skill: Skill) -> bool:
     """Return True if a skill is in use, managed by skillvault, and unedited."""
-    if shelf_of(run, skill) == "archive" or not run.accounts.is_managed(skill):
+    if skill_folder(run, skill) == "archive" or not run.accounts.is_managed(skill):
         return False
     return not is_edited(run, skill.name)
 
@@ -70,7 +70,7 @@ def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | N
     commits = run.commits_of(Ref("skill", name), steps)
     addresses = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
     files = skill_files(run.store.git, addresses, run.snapshot.history.former_names()).values()
-    return next((content for shelf, content in files if shelf == "archive"), None)
+    return next((content for folder, content in files if folder == "archive"), None)
 
 
 def sources_of_skill(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
@@ -85,10 +85,10 @@ def sources_of_skill(run: Run, outcomes: Iterable[Outcome], name: str) -> set[st
     }
 
 
-def read_references(run: Run, shelf: str, skill: Skill) -> References:
+def read_references(run: Run, folder: str, skill: Skill) -> References:
     """Return the names of a skill's files in references/, generated and edited files apart."""
     snapshot, git = run.snapshot, run.store.git
-    files = snapshot.files.read(snapshot.files.below(f"{shelf}/{skill.name}/references"))
+    files = snapshot.files.read(snapshot.files.below(f"{folder}/{skill.name}/references"))
     commits = run.commits_of(Ref("skill", skill.name), {*WRITERS, APPROVE, REVERT})
     shas = [commit.sha for commit in program_commits(git, snapshot, skill.name, commits)]
     addresses = [(at, path) for sha in shas for at in (f"{sha}^", sha) for path in files]

@@ -106,8 +106,8 @@ def check_no_waiting_version(snapshot: Snapshot, name: str, verb: str) -> None:
 
 def possible_version_names(snapshot: Snapshot) -> set[str]:
     """Return the names that next versions of the vault's skills may have."""
-    shelves = (snapshot.skills.names(shelf) for shelf in layout.SKILL_FOLDERS)
-    return {name for names in shelves for skill in names for name in next_names(skill)}
+    folders = (snapshot.skills.names(folder) for folder in layout.SKILL_FOLDERS)
+    return {name for names in folders for skill in names for name in next_names(skill)}
 
 
 def program_commits(
@@ -233,18 +233,18 @@ def with_versions_removed(snapshot: Snapshot, change: Change) -> Change:
     """
     removed_paths: set[str] = set()
     for edit in change.edits if change.step in WRITERS else ():
-        shelf, _, inner_path = edit.path.partition("/")
-        if shelf in ("skills", "proposed") and edit.key[-1] == "account":
+        folder, _, inner_path = edit.path.partition("/")
+        if folder in ("skills", "proposed") and edit.key[-1] == "account":
             removed_paths.update(paths_of_version(snapshot, inner_path.partition("/")[0]))
     moves = list(change.moves)
     for move in change.moves:
-        shelf, _, name = move.source.partition("/")
+        folder, _, name = move.source.partition("/")
         if not move.target.startswith("archive/"):
             continue
-        if shelf == "proposed" and approved_name(snapshot, name) != name:
+        if folder == "proposed" and approved_name(snapshot, name) != name:
             moves.remove(move)
             removed_paths.update(_proposal_paths(snapshot, name))
-        if shelf == "skills":
+        if folder == "skills":
             removed_paths.update(paths_of_version(snapshot, name))
     if not removed_paths:
         return change

@@ -46,7 +46,7 @@ from skillvault.loop.general import (
     promotion_records,
     records_of_facts,
 )
-from skillvault.loop.managed_skills import derived_skills, may_archive, shelf_of
+from skillvault.loop.managed_skills import derived_skills, may_archive, skill_folder
 from skillvault.loop.next_versions import with_waiting_account, with_waiting_accounts
 from skillvault.loop.registry import CONSOLIDATE, RECOUNT
 from skillvault.loop.run import Run
@@ -180,7 +180,7 @@ def _pattern_changes(run: Run) -> Iterator[Change]:
         is_changed = bool(plan.leaving or plan.rejected)
         run.report.rejected += plan.rejected
         for skill in plan.leaving:
-            yield pattern_rules.leave_change(skill, shelf_of(run, skill))
+            yield pattern_rules.leave_change(skill, skill_folder(run, skill))
         for pattern in plan.due:
             name = pattern.skill or f"pattern-{pattern.facts[0].domain}"
             brief = pattern_rules.pattern_brief(pattern, records)
@@ -254,10 +254,10 @@ def compose_pattern(run: Run, pattern: Pattern, draft: Draft) -> Change | None:
     skill = run.snapshot.skills.find(pattern.skill)
     if skill is None:
         return None
-    shelf, versions = shelf_of(run, skill), run.written_texts(pattern.skill)
+    folder, versions = skill_folder(run, skill), run.written_texts(pattern.skill)
     skill = with_waiting_account(run.snapshot, skill)
     return pattern_rules.growth_change(
-        pattern, draft, skill, versions, shelf=shelf, now=run.now, policy=run.policy
+        pattern, draft, skill, versions, folder=folder, now=run.now, policy=run.policy
     )
 
 

@@ -93,6 +93,6 @@ def rewrite_skill(run: Run, task: SkillRefresh, draft: Draft) -> Change | None:
         task,
         draft,
         run.written_texts(skill.name),
-        references=read_references(run, task.existing.shelf, skill),
+        references=read_references(run, task.existing.folder, skill),
         policy=run.policy,
     )

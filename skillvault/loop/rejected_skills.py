@@ -46,8 +46,8 @@ def find_rejected_skills(git: Git, snapshot: Snapshot) -> list[RejectedSkill]:
     contents = skill_files(git, rejections_by_file, {})
     rejected_skills: dict[tuple[str, str], RejectedSkill] = {}
     for file, (sha, name) in rejections_by_file.items():
-        shelf, content = contents.get(file, ("proposed", b""))
-        skill = parse_record(layout.skill_path(name, shelf), content)
+        folder, content = contents.get(file, ("proposed", b""))
+        skill = parse_record(layout.skill_path(name, folder), content)
         if isinstance(skill, Skill):
             rejected_skill = RejectedSkill(
                 skill=name,
@@ -82,10 +82,10 @@ def find_rejection(change: Change, rejections: Rejections) -> Rejection | None:
     return None
 
 
-def paths_of(snapshot: Snapshot, shelf: str, name: str) -> list[str]:
+def paths_of(snapshot: Snapshot, folder: str, name: str) -> list[str]:
     """Return the paths of a skill's files in a folder, and of the links to the skill."""
     links = snapshot.links.by_target([Ref("skill", name)])
-    return [*snapshot.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
+    return [*snapshot.files.below(f"{folder}/{name}"), *(str(ref_of(link)) for link in links)]
 
 
 def read_rejected_skill(

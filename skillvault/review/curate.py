@@ -137,18 +137,18 @@ class Curator:
         skill = clean_skill(skill)
         if not dry:
             self._store.recover()
-        old_skill, shelf = None, "skills"
+        old_skill, folder = None, "skills"
         snapshot = self._store.snapshot()
         if Ref("skill", skill.name) in snapshot.records:
             old_skill, path = lookup.read_skill(self._store, skill.name)
-            shelf = layout.top_folder(path)
+            folder = layout.top_folder(path)
         else:
             self._check_no_former_name(skill.name)
-        change = curate.put(skill, old_skill, shelf)
+        change = curate.put(skill, old_skill, folder)
         if change is None:
             return run.Report()
         result = curate.apply_put(skill, old_skill)
-        if shelf == "proposed":  # the store marks its skills
+        if folder == "proposed":  # the store marks its skills
             result = msgspec.structs.replace(result, internal=True)
         check = partial(check_round_trip, skill=result)
         return self._commit([change], now, dry=dry, base=snapshot.commit, check=check)
@@ -165,10 +165,10 @@ class Curator:
         `texts` are files that the person edited, by skill; they are committed with the approval.
         """
 
-        def approve_change(skill: Skill, shelf: str) -> "Change":
+        def approve_change(skill: Skill, folder: str) -> "Change":
             content = texts[skill.name].encode() if skill.name in texts else None
             new_skill = skill if content is None else parse_edited(skill.name, content)
-            return self._approve_change(new_skill, shelf, content)
+            return self._approve_change(new_skill, folder, content)
 
         edits = [curate.edit(name, texts[name]) for name in names if name in texts]
         return self._decide_all(names, approve_change, now, dry=dry, edits=edits)
@@ -216,11 +216,11 @@ class Curator:
     ) -> "run.Report":
         """Remove proposed skills in one commit; similar skills are not proposed again."""
 
-        def reject_change(skill: Skill, shelf: str) -> "Change":
+        def reject_change(skill: Skill, folder: str) -> "Change":
             snapshot = self._store.snapshot()
             next_versions.check_no_waiting_version(snapshot, skill.name, "reject")
-            paths = rejected_skills.paths_of(snapshot, shelf, skill.name)
-            return curate.reject(skill, shelf, reason, paths)
+            paths = rejected_skills.paths_of(snapshot, folder, skill.name)
+            return curate.reject(skill, folder, reason, paths)
 
         return self._decide_all(names, reject_change, now, dry=dry)
 
@@ -300,32 +300,32 @@ class Curator:
             )
         self._check_name_is_free(new_name, name)
 
-        def rename_change(skill: Skill, shelf: str) -> "Change":
+        def rename_change(skill: Skill, folder: str) -> "Change":
             snapshot = self._store.snapshot()
             next_versions.check_no_waiting_version(snapshot, skill.name, "approve")
             next_versions.check_is_no_version(snapshot, skill.name)
-            return curate.rename(skill, shelf, new_name, links_of(snapshot, [skill.name]))
+            return curate.rename(skill, folder, new_name, links_of(snapshot, [skill.name]))
 
         return self._decide(name, rename_change, now, dry=dry)
 
-    def _approve_change(self, skill: Skill, shelf: str, content: bytes | None = None) -> "Change":
+    def _approve_change(self, skill: Skill, folder: str, content: bytes | None = None) -> "Change":
         next_versions.check_no_waiting_version(self._store.snapshot(), skill.name, "approve")
-        if shelf == "proposed" and skill.replaces:
+        if folder == "proposed" and skill.replaces:
             return next_versions.approval_change(self._store, skill, content)
-        return curate.approve(skill, shelf)
+        return curate.approve(skill, folder)
 
-    def _retire_change(self, skill: Skill, shelf: str) -> "Change":
+    def _retire_change(self, skill: Skill, folder: str) -> "Change":
         snapshot = self._store.snapshot()
         next_versions.check_is_no_version(snapshot, skill.name)
-        return next_versions.with_versions_removed(snapshot, curate.retire(skill, shelf))
+        return next_versions.with_versions_removed(snapshot, curate.retire(skill, folder))
 
-    def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
+    def _restore_change(self, skill: Skill, folder: str, *, now: datetime) -> "Change":
         snapshot = self._store.snapshot()
         starts_at = clock(snapshot, skill.domain, now, rules_of(snapshot.policy)) or now
-        return curate.restore(skill, shelf, now=starts_at, policy=snapshot.policy)
+        return curate.restore(skill, folder, now=starts_at, policy=snapshot.policy)
 
     def _find_skill(self, name: str) -> tuple[Skill, str]:
-        """Return a skill of the vault, named by its folder, and its shelf."""
+        """Return a skill of the vault, named by its own folder, and its top folder."""
         skill, path = lookup.read_skill(self._store, name)
         # A skill is identified by its folder, even if its front matter has another name.
         return msgspec.structs.replace(skill, name=Path(path).parent.name), layout.top_folder(path)

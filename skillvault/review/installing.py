@@ -506,20 +506,20 @@ class _Installation:
     ) -> None:
         """Install a newer version of a skill, merged with the local changes since `origin`."""
         snapshot = self._store.snapshot()
-        shelf = (snapshot.records.path_of(Ref("skill", name)) or "").partition("/")[0]
-        if sentence := _explain_no_update(snapshot, name, shelf):
+        folder = (snapshot.records.path_of(Ref("skill", name)) or "").partition("/")[0]
+        if sentence := _explain_no_update(snapshot, name, folder):
             self.report.known.append(sentence)
             return
         skill = read_newer()
         findings = self._lint(skill) if skill else None
         if skill is None or findings is None:
             return
-        local_files = folder_files(self._store.git, snapshot, f"{shelf}/{name}")
+        local_files = folder_files(self._store.git, snapshot, f"{folder}/{name}")
         local = proposed_files(local_files, name)
         remote = proposed_files(skill.folder.files, name)
         base = self._installed_files(snapshot, origin, name)
         merge = merge_changes(self._store.git, base, local, remote)
-        target, replaces = install.name_update(name, local_files, is_approved=shelf == "skills")
+        target, replaces = install.name_update(name, local_files, is_approved=folder == "skills")
         if not is_named and _was_removed(snapshot, skill.origin, target):
             self.report.known.append(
                 f"{name}: the version that {origin.url} has was removed by a person; "
@@ -662,10 +662,10 @@ def _has_same_text(store: Store, snapshot: Snapshot, skill: SourceSkill) -> bool
     return has_same_files and texts == local_texts
 
 
-def _explain_no_update(snapshot: Snapshot, name: str, shelf: str) -> str | None:
-    if shelf not in ("skills", "proposed"):
-        return f"{name}: is in {shelf}/; `skillvault skill restore {name}` brings it back first"
+def _explain_no_update(snapshot: Snapshot, name: str, folder: str) -> str | None:
+    if folder not in ("skills", "proposed"):
+        return f"{name}: is in {folder}/; `skillvault skill restore {name}` brings it back first"
     version = next(next_names(name))
-    if shelf == "skills" and version in snapshot.skills.proposed:
+    if folder == "skills" and version in snapshot.skills.proposed:
         return f"{name}: its next version waits as {version}, which is updated in its place"
     return None

@@ -204,7 +204,7 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     if commit is None and not revision.endswith("^"):
         raise UsageError(f"{revision}: no such commit; `skillvault log --skill {name}` lists some")
     file = path.partition("/")[2]  # whatever name a person gave its folder
-    names = [f"{commit}:{shelf}/{file}" for shelf in layout.SKILL_FOLDERS] if commit else []
+    names = [f"{commit}:{folder}/{file}" for folder in layout.SKILL_FOLDERS] if commit else []
     contents = git.objects.read_files(names)
     blob_name = next(iter(contents), None)
     if blob_name is None:

@@ -8,7 +8,7 @@ from skillvault.judge import Judge
 from skillvault.learning import curate as rules
 from skillvault.learning.naming import strategy_name
 from skillvault.loop.learner import find_other_learner
-from skillvault.loop.managed_skills import may_archive, shelf_of
+from skillvault.loop.managed_skills import may_archive, skill_folder
 from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
@@ -91,7 +91,7 @@ def is_personal(snapshot: Snapshot, ref: Ref) -> bool:
 
 
 def _orphaned_skills(run: Run, outcome: Outcome, refs: set[Ref]) -> Iterator[tuple[str, str]]:
-    """Yield (shelf, name) of the skills that lose all their sources."""
+    """Yield (folder, name) of the skills that lose all their sources."""
     snapshot = run.snapshot
     yield from skills_without_facts(run, refs)
     strategy = snapshot.skills.find(strategy_name(outcome.domain))
@@ -99,11 +99,11 @@ def _orphaned_skills(run: Run, outcome: Outcome, refs: set[Ref]) -> Iterator[tup
         snapshot.outcomes.count_evaluated(outcome.domain) > run.policy.generate.strategy_every
     )
     if strategy and not has_enough and may_archive(run, strategy):
-        yield shelf_of(run, strategy), strategy.name
+        yield skill_folder(run, strategy), strategy.name
 
 
 def skills_without_facts(run: Run, removed_refs: Collection[Ref]) -> Iterator[tuple[str, str]]:
-    """Yield (shelf, name) of the skills that lose all their facts."""
+    """Yield (folder, name) of the skills that lose all their facts."""
     snapshot = run.snapshot
     facts = [ref for ref in removed_refs if ref.kind == "fact"]
     names = {link.target.id for link in snapshot.links.by_source(facts) if link.type == "derived"}
@@ -114,4 +114,4 @@ def skills_without_facts(run: Run, removed_refs: Collection[Ref]) -> Iterator[tu
         ]
         skill = snapshot.skills.find(name)
         if skill and not remaining and may_archive(run, skill):
-            yield shelf_of(run, skill), name
+            yield skill_folder(run, skill), name

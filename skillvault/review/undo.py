@@ -136,9 +136,9 @@ def _reopen_approved(run: Run, commit: str, parts: Sequence[Commit], reason: str
     skills: list[tuple[Skill, str]] = []
     for (ref,) in targets:
         skill = snapshot.skills.find(ref.id)
-        shelf = layout.top_folder(snapshot.records.path_of(ref) or "")
-        if skill is not None and shelf != "proposed":
-            skills.append((with_folder_name(ref.id, skill), shelf))
+        folder = layout.top_folder(snapshot.records.path_of(ref) or "")
+        if skill is not None and folder != "proposed":
+            skills.append((with_folder_name(ref.id, skill), folder))
     if not skills:
         raise UsageError(f"{commit[:10]}: nothing that it approved is served or archived any more")
     return propose_again(skills, commit, reason)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from skillvault.learning.sync.skill import ShelvedSkill, merge_shelved_skills
+from skillvault.learning.sync.skill import SkillVersion, merge_skill_versions
 from skillvault.learning.sync.table import LINKS, must_stay, rule_of, supersede_facts
 from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.registry import STEPS
@@ -166,8 +166,8 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
     """Decide the skills that both clones changed, each as a whole."""
     if not names:
         return
-    folders = [f"{shelf}/{name}" for name in names for shelf in layout.SKILL_FOLDERS]
-    files_by_tree = [histories.git.objects.files(root, folders) for root in histories.roots]
+    paths = [f"{folder}/{name}" for name in names for folder in layout.SKILL_FOLDERS]
+    files_by_tree = [histories.git.objects.files(root, paths) for root in histories.roots]
     for name in names:
         file_versions = [
             {path: entry for path, entry in tree_files.items() if _skill_name(path) == name}
@@ -176,7 +176,7 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
         if file_versions[1] == file_versions[2]:
             continue
         try:
-            merged_skill = merge_shelved_skills(*_read_versions(histories, name, file_versions))
+            merged_skill = merge_skill_versions(*_read_versions(histories, name, file_versions))
         except BadInputError as error:
             path = min({*file_versions[1], *file_versions[2]}, default=name)
             tree.problems.append(Problem(path, error.key, error.code, error.message))
@@ -187,35 +187,35 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
 
 def _read_versions(
     histories: _Histories, name: str, versions: Sequence[Mapping[str, Entry]]
-) -> list[ShelvedSkill | None]:
+) -> list[SkillVersion | None]:
     base, *changed_skills = (_read_version(histories, version) for version in versions)
-    skills: list[ShelvedSkill | None] = [base]
+    skills: list[SkillVersion | None] = [base]
     for number, skill in enumerate(changed_skills):
-        if skill and base and skill.shelf != base.shelf:
+        if skill and base and skill.folder != base.folder:
             is_decided = name in histories.moved_skills[number]
-            skills.append(ShelvedSkill(skill.shelf, skill.files, is_decided))
+            skills.append(SkillVersion(skill.folder, skill.files, is_decided))
         else:
             skills.append(skill)
     return skills
 
 
-def _read_version(histories: _Histories, files: Mapping[str, Entry]) -> ShelvedSkill | None:
+def _read_version(histories: _Histories, files: Mapping[str, Entry]) -> SkillVersion | None:
     """Return a skill with its folder; merge copies in two folders like two clones."""
-    shelves: dict[str, dict[str, bytes]] = {}
+    folders: dict[str, dict[str, bytes]] = {}
     for path, entry in files.items():
-        shelf, _, file = path.split("/", 2)
-        shelves.setdefault(shelf, {})[file] = histories.read_content(entry) or b""
-    skill: ShelvedSkill | None = None
-    for shelf, contents in shelves.items():
-        copy = ShelvedSkill(shelf, contents)
-        skill = merge_shelved_skills(None, skill, copy) if skill else copy
+        folder, _, file = path.split("/", 2)
+        folders.setdefault(folder, {})[file] = histories.read_content(entry) or b""
+    skill: SkillVersion | None = None
+    for folder, contents in folders.items():
+        copy = SkillVersion(folder, contents)
+        skill = merge_skill_versions(None, skill, copy) if skill else copy
     return skill
 
 
 def _entries_of(
     histories: _Histories,
     name: str,
-    merged_skill: ShelvedSkill | None,
+    merged_skill: SkillVersion | None,
     file_versions: Sequence[Mapping[str, Entry]],
 ) -> dict[str, Entry | None]:
     entries: dict[str, Entry | None] = dict.fromkeys(file_versions[1])
@@ -227,7 +227,7 @@ def _entries_of(
     }
     for file, content in merged_skill.files.items() if merged_skill else ():
         mode = EXECUTABLE if file in executable_files else REGULAR
-        path = f"{merged_skill.shelf if merged_skill else ''}/{name}/{file}"
+        path = f"{merged_skill.folder if merged_skill else ''}/{name}/{file}"
         entries[path] = Entry(mode, histories.git.objects.write_blob(content))
     return {path: entry for path, entry in entries.items() if entry != file_versions[1].get(path)}
 

@@ -28,8 +28,8 @@ def test_a_made_vault_holds_and_has_the_records_asked_for(tmp_path: Path) -> Non
     assert checked.problems == []
     assert checked.notes == []
     status = vault.status()
-    shelves = status.skills + status.proposed + status.archived
-    total = status.outcomes + status.evaluations + status.facts + shelves + status.links["total"]
+    skills = status.skills + status.proposed + status.archived
+    total = status.outcomes + status.evaluations + status.facts + skills + status.links["total"]
     assert RECORDS <= total < 1.6 * RECORDS
     assert status.outcomes == status.evaluations
 

@@ -18,7 +18,7 @@ restore = partial(curate.restore, now=NOW, policy=Policy())
 
 
 @pytest.mark.parametrize(
-    ("act", "shelf", "move", "status"),
+    ("act", "folder", "move", "status"),
     [
         (curate.approve, "proposed", Move("proposed/w", "skills/w"), "testing"),
         (curate.retire, "skills", Move("skills/w", "archive/w"), "retired"),
@@ -27,11 +27,11 @@ restore = partial(curate.restore, now=NOW, policy=Policy())
     ],
 )
 def test_a_decision_moves_the_folder_and_sets_the_status(
-    act: Callable[[Skill, str], Change], shelf: str, move: Move, status: str
+    act: Callable[[Skill, str], Change], folder: str, move: Move, status: str
 ) -> None:
-    change = act(SKILL, shelf)
+    change = act(SKILL, folder)
     assert change.moves == (move,)
-    assert (change.edits[0].path, change.edits[0].value) == (f"{shelf}/w/SKILL.md", status)
+    assert (change.edits[0].path, change.edits[0].value) == (f"{folder}/w/SKILL.md", status)
 
 
 def test_a_pin_stays_where_it_is() -> None:
@@ -48,7 +48,7 @@ def test_restoring_a_skill_that_never_expires_gives_it_no_date() -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "shelf"),
+    ("act", "folder"),
     [
         (curate.approve, "skills"),
         (curate.approve, "archive"),
@@ -59,10 +59,10 @@ def test_restoring_a_skill_that_never_expires_gives_it_no_date() -> None:
     ],
 )
 def test_a_decision_that_makes_no_sense_says_what_would(
-    act: Callable[[Skill, str], Change], shelf: str
+    act: Callable[[Skill, str], Change], folder: str
 ) -> None:
     with pytest.raises(UsageError, match="w: "):
-        act(SKILL, shelf)
+        act(SKILL, folder)
 
 
 # ── put ──────────────────────────────────────────────────────────────────────────────
@@ -96,7 +96,7 @@ def test_status_origin_and_trust_are_not_put_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("skill", "shelf", "says"),
+    ("skill", "folder", "says"),
     [
         (NEW, "archive", "skill restore"),
         (replace(NEW, name="../w"), "skills", "lower-case"),
@@ -104,9 +104,9 @@ def test_status_origin_and_trust_are_not_put_over() -> None:
         (replace(NEW, description="x" * 1025), "skills", "1025 characters"),
     ],
 )
-def test_what_cannot_be_put_says_why(skill: Skill, shelf: str, says: str) -> None:
+def test_what_cannot_be_put_says_why(skill: Skill, folder: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        curate.put(skill, None, shelf)
+        curate.put(skill, None, folder)
 
 
 def test_a_pinned_skill_is_not_pinned_twice() -> None:

@@ -77,11 +77,11 @@ def test_an_account_that_changes_no_decision_is_silent() -> None:
 @pytest.mark.parametrize(
     ("present", "state", "says"),
     [
-        ({"skill": OWN, "shelf": "skills"}, "done", f"generated {OWN.name}"),
-        ({"skill": OWN, "shelf": "proposed"}, "done", f"generated {OWN.name}"),
-        ({"skill": OWN, "shelf": "archive"}, "archived", "is in archive/ until it says more"),
+        ({"skill": OWN, "folder": "skills"}, "done", f"generated {OWN.name}"),
+        ({"skill": OWN, "folder": "proposed"}, "done", f"generated {OWN.name}"),
+        ({"skill": OWN, "folder": "archive"}, "archived", "is in archive/ until it says more"),
         (
-            {"skill": OWN, "shelf": "archive", "archiver": "a person"},
+            {"skill": OWN, "folder": "archive", "archiver": "a person"},
             "archived",
             f"{OWN.name} was archived by a person",
         ),

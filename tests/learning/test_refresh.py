@@ -50,9 +50,9 @@ PATH = f"skills/{OWN.name}/SKILL.md"
 
 
 def _due(
-    found: Findings, skill: Skill | None = OWN, shelf: str = "skills", **present: Any
+    found: Findings, skill: Skill | None = OWN, folder: str = "skills", **present: Any
 ) -> SkillRefresh | None:
-    there = ExistingSkill(**{"skill": skill, "shelf": shelf, **present})
+    there = ExistingSkill(**{"skill": skill, "folder": folder, **present})
     return refresh.find_refresh(found, there, (), POLICY)
 
 
@@ -79,23 +79,23 @@ def test_one_from_before_accounts_is_written_anew() -> None:
 
 def test_one_for_which_nothing_speaks_any_more_leaves() -> None:
     assert _what(SILENT) == "leave"
-    assert _what(SILENT, shelf="archive") is None
+    assert _what(SILENT, folder="archive") is None
 
 
 def test_an_archived_one_comes_back_when_its_account_speaks_again() -> None:
-    assert _what(FOUND, shelf="archive") == "restore"
-    assert _what(BEFORE, shelf="archive") == "restore"
+    assert _what(FOUND, folder="archive") == "restore"
+    assert _what(BEFORE, folder="archive") == "restore"
 
 
 @pytest.mark.parametrize("found", [FOUND, SILENT, BEFORE])
 @pytest.mark.parametrize(
     "present",
     [
-        {"skill": None, "shelf": ""},
+        {"skill": None, "folder": ""},
         {"skill": replace(OWN, status="pinned")},
         {"skill": replace(OWN, status="retired")},
-        {"skill": replace(OWN, status="retired"), "shelf": "archive"},
-        {"shelf": "archive", "archiver": "a person"},
+        {"skill": replace(OWN, status="retired"), "folder": "archive"},
+        {"folder": "archive", "archiver": "a person"},
     ],
 )
 def test_what_is_pinned_retired_or_put_away_is_left(
@@ -104,11 +104,11 @@ def test_what_is_pinned_retired_or_put_away_is_left(
     assert _due(found, **{"skill": OWN, **present}) is None
 
 
-@pytest.mark.parametrize("shelf", ["skills", "archive"])
-def test_one_whose_time_is_over_is_left_to_expire(shelf: str) -> None:
+@pytest.mark.parametrize("folder", ["skills", "archive"])
+def test_one_whose_time_is_over_is_left_to_expire(folder: str) -> None:
     ends = creation_time(FOUND) + timedelta(days=60)
-    assert _what(FOUND, shelf=shelf, clock=ends) is not None
-    assert _what(FOUND, shelf=shelf, clock=ends + timedelta(seconds=1)) is None
+    assert _what(FOUND, folder=folder, clock=ends) is not None
+    assert _what(FOUND, folder=folder, clock=ends + timedelta(seconds=1)) is None
 
 
 def test_of_more_skills_of_a_subject_one_is_written_and_the_others_leave() -> None:
@@ -125,7 +125,7 @@ def test_only_what_is_not_linked_and_was_not_unlinked_by_a_person_is_linked() ->
     fresh = _due(FOUND, linked=frozenset({old}))
     assert fresh is not None
     assert fresh.fresh == (new,)
-    there = ExistingSkill(skill=OWN, shelf="skills", linked=frozenset({old}))
+    there = ExistingSkill(skill=OWN, folder="skills", linked=frozenset({old}))
     unlinked = refresh.find_refresh(FOUND, there, {new}, POLICY)
     assert unlinked is not None
     assert unlinked.fresh == ()
@@ -135,9 +135,9 @@ def test_only_what_is_not_linked_and_was_not_unlinked_by_a_person_is_linked() ->
 
 
 def _refreshed(
-    skill: Skill = OWN, found: Findings = FOUND, shelf: str = "skills", **present: Any
+    skill: Skill = OWN, found: Findings = FOUND, folder: str = "skills", **present: Any
 ) -> SkillRefresh:
-    due = _due(found, skill, shelf, **present)
+    due = _due(found, skill, folder, **present)
     assert due is not None
     return due
 
@@ -199,7 +199,7 @@ def test_its_commit_lists_at_most_20_statements() -> None:
 
 
 def test_one_that_comes_back_moves_with_its_new_text() -> None:
-    change = _rewritten(_refreshed(shelf="archive"))
+    change = _rewritten(_refreshed(folder="archive"))
     assert change.moves == (Move(f"archive/{OWN.name}", f"skills/{OWN.name}"),)
     assert change.headline == f"refresh: restore {OWN.name}"
     assert [rewrite.path for rewrite in change.rewrites] == [f"archive/{OWN.name}/SKILL.md"]

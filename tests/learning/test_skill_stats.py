@@ -13,9 +13,9 @@ from skillvault.model.policy import EffectPolicy, Policy
 
 
 def judged(status: str, evidence: Evidence) -> AssessedSkill:
-    shelf = "proposed" if status == "proposed" else "skills"
+    folder = "proposed" if status == "proposed" else "skills"
     at = datetime(2026, 11, 1, tzinfo=UTC)
-    return AssessedSkill(name="guide", shelf=shelf, status=status, evidence=evidence, clock=at)
+    return AssessedSkill(name="guide", folder=folder, status=status, evidence=evidence, clock=at)
 
 
 def known(lift: float, times: int) -> Evidence:

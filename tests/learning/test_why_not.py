@@ -27,7 +27,7 @@ def _stands(
     """Return the state of one outcome, given the existing skills by kind."""
     ordered = sorted(outcomes, key=lambda o: o.order)[first:read]
     told = [
-        (findings_of(ordered, kind), ExistingSkill(skill=skills.get(kind), shelf="skills"))
+        (findings_of(ordered, kind), ExistingSkill(skill=skills.get(kind), folder="skills"))
         for kind in KINDS
     ]
     return outcome_state(one, told, Policy())

@@ -30,7 +30,7 @@ from tests.judge.conftest import appoint
 from tests.thorough import THOROUGH
 
 INSIGHT = "A chased long succeeds if a stop stands before the entry."
-SHELVES = ("evaluations", "sessions", "memory", "skills", "links", "answers", "proposed", "archive")
+FOLDERS = ("evaluations", "sessions", "memory", "skills", "links", "answers", "proposed", "archive")
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def questions_of(vault: Vault, outcome: str) -> list[AskedQuestion]:
 
 def tree(root: Path) -> dict[str, bytes]:
     """The records that a loop makes, by path."""
-    files = (path for top in SHELVES for path in (root / top).rglob("*") if path.is_file())
+    files = (path for top in FOLDERS for path in (root / top).rglob("*") if path.is_file())
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 

@@ -288,17 +288,17 @@ def test_it_is_tried_again_after_90_days_of_its_domain(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("every", "verdict", "shelf"), [(1, "retired", "archive"), (100, "testing", "skills")]
+    ("every", "verdict", "folder"), [(1, "retired", "archive"), (100, "testing", "skills")]
 )
 def test_after_ten_shown_decisions_it_stays_or_goes_back(
-    vault: Vault, every: int, verdict: str, shelf: str
+    vault: Vault, every: int, verdict: str, folder: str
 ) -> None:
     on_trial(vault)
     nine = [*tried(301, 9, every, "guide"), *receipts(301, 9)]
     assert learned(vault, *nine) == []
     last = [*tried(310, 1, every, "guide"), *receipts(310, 1)]
     assert learned(vault, *last) == [f"assess: {verdict} guide"]
-    assert vault.skill("guide")[1] == f"{shelf}/guide/SKILL.md"
+    assert vault.skill("guide")[1] == f"{folder}/guide/SKILL.md"
     assert learned(vault, *tried(401, 210, 20)) == []
 
 

@@ -67,7 +67,7 @@ def test_a_session_in_which_little_happened_makes_none_and_why_not_says_so(vault
 
 
 @pytest.mark.parametrize(
-    ("changes", "shelf", "trust"),
+    ("changes", "folder", "trust"),
     [
         ({}, "skills", "local"),
         ({"trust": "untrusted"}, "proposed", "untrusted"),
@@ -75,13 +75,13 @@ def test_a_session_in_which_little_happened_makes_none_and_why_not_says_so(vault
     ],
 )
 def test_what_others_wrote_is_proposed(
-    vault: Vault, changes: dict[str, Any], shelf: str, trust: str
+    vault: Vault, changes: dict[str, Any], folder: str, trust: str
 ) -> None:
     (subject,) = taken(vault, ended(**changes))
     skill, path = vault.skill(subject.removeprefix("distill: "))
-    assert path.startswith(f"{shelf}/")
+    assert path.startswith(f"{folder}/")
     assert skill.trust == trust
-    assert (skill.status == "proposed") is (shelf == "proposed")
+    assert (skill.status == "proposed") is (folder == "proposed")
 
 
 def test_a_session_that_says_the_same_makes_no_second_skill(vault: Vault) -> None:

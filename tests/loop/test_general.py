@@ -45,9 +45,9 @@ def learned(vault: Vault, *given: dict[str, Any]) -> Report:
     return vault.run(now=NOW)
 
 
-def general(vault: Vault, shelf: str = "skills") -> list[str]:
+def general(vault: Vault, folder: str = "skills") -> list[str]:
     """The skills of no domain that facts made."""
-    return [one.name for one in vault.skills(shelf) if one.name.startswith("general-")]
+    return [one.name for one in vault.skills(folder) if one.name.startswith("general-")]
 
 
 FIVE = [taught(n, "coding") for n in range(3)] + [taught(n, "perps") for n in range(3, 6)]

@@ -82,10 +82,10 @@ class World:
         and of two records that say the same, it makes what the later one supports.
         """
         head = self.vault.store.snapshot()
-        shelves = {"skill": head.skills, "proposal": head.skills.proposed}
+        folders = {"skill": head.skills, "proposal": head.skills.proposed}
         found: dict[tuple[str, str], tuple[str, ...]] = {
-            (shelf, known_by(name)): (skill.description, skill.body.strip(), skill.status)
-            for shelf, those in shelves.items()
+            (folder, known_by(name)): (skill.description, skill.body.strip(), skill.status)
+            for folder, those in folders.items()
             for name, skill in those.items()
         }
         runs, against = (

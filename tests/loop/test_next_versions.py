@@ -34,9 +34,9 @@ def met(day: int, evidence: str) -> dict[str, Any]:
     return raw(day, result__evidence=evidence, decision__reasoning=DEEDS[evidence])
 
 
-def body(vault: Vault, name: str, shelf: str = "skills") -> str:
+def body(vault: Vault, name: str, folder: str = "skills") -> str:
     """Return the text of a skill's file."""
-    return (vault.root / shelf / name / "SKILL.md").read_text()
+    return (vault.root / folder / name / "SKILL.md").read_text()
 
 
 @pytest.fixture
@@ -173,11 +173,11 @@ def test_a_rejection_of_a_version_is_taken_back(
 def test_what_a_person_writes_in_either_stays(
     approved: Vault, served: str, following: str, person: Person
 ) -> None:
-    for shelf, name, words in (
+    for folder, name, words in (
         ("proposed", following, "\n## Before\n\nAsk the reviewer.\n"),
         ("skills", served, "\n## Mine\n\nAsk the owner.\n"),
     ):
-        path = approved.root / shelf / name / "SKILL.md"
+        path = approved.root / folder / name / "SKILL.md"
         path.write_text(path.read_text() + words)
         person.git("commit", "-qam", f"Write in {name}")
     recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
@@ -386,8 +386,8 @@ def test_of_a_skill_without_marks_a_persons_words_stay(
     recorded(approved, met(2, REFUSED), raw(3), raw(4))
     approved.curate.approve(f"{served}-next", now=LATER)
     recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
-    for shelf, name in (("skills", served), ("proposed", f"{served}-next")):
-        assert body(approved, name, shelf).count(MINE.strip()) == 1
+    for folder, name in (("skills", served), ("proposed", f"{served}-next")):
+        assert body(approved, name, folder).count(MINE.strip()) == 1
     assert "disk full" in body(approved, f"{served}-next", "proposed")
 
 

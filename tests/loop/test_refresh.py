@@ -40,7 +40,7 @@ def written(report: Report) -> list[str]:
     return [line for line in headlines(report) if line.startswith(steps)]
 
 
-def shelf(vault: Vault, name: str) -> str:
+def folder_of(vault: Vault, name: str) -> str:
     """Return the folder that holds a skill."""
     return vault.skill(name)[1].partition("/")[0]
 
@@ -62,7 +62,7 @@ def silenced(vault: Vault, person: Person) -> None:
     """Archive the warning: the last great loss of its subject is removed."""
     learn(vault, trade(0), trade(1, -0.02))
     without_oldest(vault, person)
-    assert shelf(vault, NAME) == "archive"
+    assert folder_of(vault, NAME) == "archive"
 
 
 def settled(vault: Vault) -> bool:
@@ -81,7 +81,7 @@ def test_what_comes_back_has_every_file_of_its_folder(vault: Vault, person: Pers
     person.git("add", "-A")
     person.git("commit", "-qm", "what I know")
     without_oldest(vault, person)
-    assert shelf(vault, NAME) == "archive"
+    assert folder_of(vault, NAME) == "archive"
     learn(vault, trade(2))
     folder = vault.root / "skills" / NAME
     assert {path: (folder / path).read_text() for path in mine} == mine
@@ -117,7 +117,7 @@ def test_what_a_person_brings_back_stays_though_nothing_speaks_for_it(
     silenced(vault, person)
     vault.curate.restore(NAME, now=NOW)
     assert written(vault.run(now=NOW)) == []
-    assert shelf(vault, NAME) == "skills"
+    assert folder_of(vault, NAME) == "skills"
     assert settled(vault)
 
 
@@ -126,7 +126,7 @@ def test_what_a_person_retires_stays_away(vault: Vault) -> None:
     vault.curate.retire(GUIDE, now=NOW)
     assert written(vault.run(now=NOW)) == []
     assert written(learn(vault, ended(1))) == []
-    assert shelf(vault, GUIDE) == "archive"
+    assert folder_of(vault, GUIDE) == "archive"
     assert settled(vault)
 
 
@@ -174,7 +174,7 @@ def test_without_its_only_outcome_a_skill_leaves(vault: Vault, person: Person, f
     report = vault.run(now=NOW)
     assert written(report) == [f"refresh: archive {GUIDE}"]
     assert report.done[-1].change.reason == "No evaluated outcome of its subject is left."
-    assert shelf(vault, GUIDE) == "archive"
+    assert folder_of(vault, GUIDE) == "archive"
     assert vault.run(now=NOW).done == []
 
 
@@ -233,9 +233,9 @@ def test_after_the_end_that_a_person_wrote_nothing_brings_it_back(
     learn(vault, trade(0))
     dated(vault, person, NAME, "2026-11-10T00:00:00Z")
     learn(vault, trade(14))
-    assert shelf(vault, NAME) == "archive"
+    assert folder_of(vault, NAME) == "archive"
     assert f"refresh: restore {NAME}" not in written(learn(vault, trade(15)))
-    assert shelf(vault, NAME) == "archive"
+    assert folder_of(vault, NAME) == "archive"
     assert settled(vault)
 
 
@@ -336,8 +336,8 @@ def test_of_more_skills_of_a_subject_those_that_a_person_edited_stay(
             dry=False,
         )
     learn(vault, trade(2))
-    assert shelf(vault, "warning-perps-mine") == "skills"
-    assert shelf(vault, "warning-perps-older") == "archive"
+    assert folder_of(vault, "warning-perps-mine") == "skills"
+    assert folder_of(vault, "warning-perps-older") == "archive"
     assert settled(vault)
 
 
@@ -404,9 +404,9 @@ def test_a_domain_whose_latest_outcome_is_taken_away_is_as_young_as_before(
     vault.record([("late.json", as_file(file))], now=late)
     vault.run(now=late)
     assert vault.run(now=late).done == []  # nothing is left to be looked at
-    assert shelf(vault, NAME) == "archive"
+    assert folder_of(vault, NAME) == "archive"
     (path,) = (vault.root / "outcomes/perps/2027").rglob("*.yaml")
     remove(vault, person, str(path.relative_to(vault.root)))
     vault.run(now=late)
-    assert shelf(vault, NAME) == "skills"
+    assert folder_of(vault, NAME) == "skills"
     assert vault.run(now=late).done == []

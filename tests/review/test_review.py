@@ -75,14 +75,14 @@ def test_a_fact_is_not_kept_with_words_that_a_commit_replaced_meanwhile(
 # ── the gate ─────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(("gate", "shelf"), [("always", "proposed"), ("unproven", "skills")])
+@pytest.mark.parametrize(("gate", "folder"), [("always", "proposed"), ("unproven", "skills")])
 def test_the_gate_says_where_a_new_skill_stands(
-    vault: Vault, person: Person, gate: str, shelf: str
+    vault: Vault, person: Person, gate: str, folder: str
 ) -> None:
     with_gate(vault, person, gate)
     recorded(vault, raw(0), trade(1), trade(2, score=0.4))
     places = {name: [one.path for one in vault.skills(name)] for name in ("skills", "proposed")}
-    assert len(places.pop(shelf)) == 4
+    assert len(places.pop(folder)) == 4
     assert list(places.values()) == [[]]
     assert not vault.run(now=LATER).done
     assert vault.check().problems == []

@@ -203,16 +203,16 @@ def test_a_setting_that_both_changed_is_told_until_a_person_decides(team: Team) 
 
 def test_a_skill_that_one_clone_archived_and_the_other_only_made_is_not_served(team: Team) -> None:
     ada, ben = team.clones
-    for clone, shelf in ((ada, "archive"), (ben, "skills")):
-        mark = "metadata:\n  internal: true\n  origin: generated\n" if shelf == "archive" else ""
+    for clone, folder in ((ada, "archive"), (ben, "skills")):
+        mark = "metadata:\n  internal: true\n  origin: generated\n" if folder == "archive" else ""
         text = HAND_MADE.format(name="x").replace("\n---\n\n", f"\n{mark}---\n\n")
         text = text.replace("Do it.", "Do it." if mark else "")
-        clone.person.write(f"{shelf}/x/SKILL.md", text)
+        clone.person.write(f"{folder}/x/SKILL.md", text)
         clone.person.git("add", "-A")
         clone.person.git("commit", "-qm", "x\n\nSkillvault-Step: merge")
     team.sync()
     assert ada.vault.check().problems == []
-    assert len([shelf for shelf in ("skills", "archive") if ben.text(f"{shelf}/x/SKILL.md")]) == 1
+    assert len([top for top in ("skills", "archive") if ben.text(f"{top}/x/SKILL.md")]) == 1
 
 
 def test_a_persons_edit_of_a_skill_that_was_archived_meanwhile_is_served(team: Team) -> None:

@@ -191,15 +191,15 @@ def rewording_change(
     skill: Skill,
     texts: sections.WrittenTexts,
     *,
-    shelf: str,
+    folder: str,
     references: References,
     policy: Policy,
 ) -> Change:
     """Return the change that rewords a skill of sessions; a person's edits stay.
 
-    `shelf` is the folder of the skill.
+    `folder` is the folder of the skill.
     """
-    path, is_evolved = f"{shelf}/{skill.name}/SKILL.md", skill.kind == "evolved"
+    path, is_evolved = f"{folder}/{skill.name}/SKILL.md", skill.kind == "evolved"
     kind = "Evolved" if is_evolved else brief.kind.capitalize()
     limit = policy.merge.max_tokens if is_evolved else policy.generate.max_tokens
     text = session_text(brief, draft, kind, limit=limit, references=references)
@@ -217,7 +217,7 @@ def rewording_change(
         subject=skill.name,
         commit_with=skill_series(STEP, brief.domain),
         reason=f"{skill.name} is told in other words.",
-        files=reference_files(skill.name, shelf, references.files_to_write(text.files)),
+        files=reference_files(skill.name, folder, references.files_to_write(text.files)),
         edits=(*edits, *label_edits),
         rewrites=rewrites,
         targets=(Ref("skill", skill.name),),

@@ -252,16 +252,16 @@ def rewrite_change(
     skill: Skill,
     versions: sections.WrittenTexts,
     *,
-    shelf: str,
+    folder: str,
     policy: Policy,
 ) -> Change:
     """Return the change that adds facts or runs to a skill; a person's edits stay.
 
-    `shelf` is the folder of the skill. A skill in archive/ is restored.
+    `folder` is the folder of the skill. A skill in archive/ is restored.
     """
     draft_skill = _skill_of(pattern, draft, skill.name, policy)
     new_skill = replace(draft_skill, status=skill.status, subject=skill.subject)
-    parts = rewrite_parts(skill, new_skill, versions, shelf=shelf, policy=policy)
+    parts = rewrite_parts(skill, new_skill, versions, folder=folder, policy=policy)
     reason = _reason(pattern)
     return linked_change(pattern.new_facts, pattern.ended, skill, reason=reason, **parts)
 

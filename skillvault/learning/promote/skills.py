@@ -368,13 +368,13 @@ def growth_change(
     skill: Skill,
     versions: sections.WrittenTexts,
     *,
-    shelf: str,
+    folder: str,
     now: datetime,
     policy: Policy,
 ) -> Change:
     """Return the change that adds facts or runs to a skill, or moves it out of proposed/.
 
-    `shelf` is the folder of the skill. A person's edits stay.
+    `folder` is the folder of the skill. A person's edits stay.
     """
     expiry = _expiry(pattern, policy)
     new_skill = replace(
@@ -386,32 +386,32 @@ def growth_change(
         created=stamp(pattern.ended) if pattern.ended else skill.created,
         expires=stamp(expiry) if expiry else skill.expires,
     )
-    parts = rewrite_parts(skill, new_skill, versions, shelf=shelf, policy=policy)
+    parts = rewrite_parts(skill, new_skill, versions, folder=folder, policy=policy)
     return linked_change(pattern.new_facts, now, skill, reason=_pattern_reason(pattern), **parts)
 
 
 def rewrite_parts(
-    skill: Skill, new_skill: Skill, versions: sections.WrittenTexts, *, shelf: str, policy: Policy
+    skill: Skill, new_skill: Skill, versions: sections.WrittenTexts, *, folder: str, policy: Policy
 ) -> dict[str, Any]:
     """Return the fields of the change that turns a skill into a new version, by name.
 
-    `shelf` is the folder of the skill. The change moves a skill that is in archive/ or has a new
+    `folder` is the folder of the skill. The change moves a skill that is in archive/ or has a new
     status. It leaves a person's edits as they are.
     """
-    path, has_new_status = f"{shelf}/{skill.name}/SKILL.md", new_skill.status != skill.status
+    path, has_new_status = f"{folder}/{skill.name}/SKILL.md", new_skill.status != skill.status
     status_edits = (Edit(path, ("metadata", "status"), new_skill.status),) if has_new_status else ()
     edits, rewrites = rewrite_skill(path, skill, new_skill, versions, policy=policy)
-    move = Move(f"{shelf}/{skill.name}", f"{home_of(new_skill)}/{skill.name}")
+    move = Move(f"{folder}/{skill.name}", f"{home_of(new_skill)}/{skill.name}")
     return {
         "edits": (*status_edits, *edits),
         "rewrites": rewrites,
-        "moves": (move,) if shelf == "archive" or has_new_status else (),
+        "moves": (move,) if folder == "archive" or has_new_status else (),
     }
 
 
-def leave_change(skill: Skill, shelf: str, reason: str = _NO_SUPPORT) -> Change:
+def leave_change(skill: Skill, folder: str, reason: str = _NO_SUPPORT) -> Change:
     """Return the change that archives a skill."""
-    return archive_change(STEP, skill, shelf, reason)
+    return archive_change(STEP, skill, folder, reason)
 
 
 def linked_change(

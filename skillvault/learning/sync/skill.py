@@ -1,7 +1,7 @@
 """Merge a skill that two clones changed: its keys, sections, files and folder.
 
 `merge_skill` merges SKILL.md by the digests of generated sections in the file: a person's change
-wins over a generated change. `merge_shelved_skills` merges whole skills, because git compares
+wins over a generated change. `merge_skill_versions` merges whole skills, because git compares
 paths only and would keep a skill in two folders if one clone archived it.
 """
 
@@ -31,7 +31,7 @@ from skillvault.model.text.text import rule_key, split_prose
 FILE = "SKILL.md"
 EXPERTISE = "resources/expertise.yaml"
 _SERVED, _ARCHIVE = "skills", "archive"
-_SHELVES = (_SERVED, "proposed", _ARCHIVE)  # the later folder wins if nothing else decides
+_FOLDERS = (_SERVED, "proposed", _ARCHIVE)  # the later folder wins if nothing else decides
 _STATUS = ("metadata", "status")
 _INTERNAL = ("metadata", "internal")
 _EXPERTISE_KEYS = ("version", "patterns", "evolution_log")
@@ -210,16 +210,16 @@ def _more_frequent(first: Any, second: Any) -> Any:
     return max((first, second), key=lambda entry: (entry.get("occurrences") or 0, str(entry)))
 
 
-# ── the skill as a whole: shelf and files ────────────────────────────────────────────
+# ── the skill as a whole: folder and files ───────────────────────────────────────────
 
 
-class ShelvedSkill(Struct, frozen=True):
+class SkillVersion(Struct, frozen=True):
     """A version of a skill: its folder in the vault, and its files by path in the folder.
 
     `is_moved` is True if a person moved the skill to this folder since the base.
     """
 
-    shelf: str
+    folder: str
     files: Mapping[str, bytes]
     is_moved: bool = False
 
@@ -229,51 +229,51 @@ class ShelvedSkill(Struct, frozen=True):
         return self.files.get(FILE, b"")
 
 
-def merge_shelved_skills(
-    base: ShelvedSkill | None, first: ShelvedSkill | None, second: ShelvedSkill | None
-) -> ShelvedSkill | None:
+def merge_skill_versions(
+    base: SkillVersion | None, first: SkillVersion | None, second: SkillVersion | None
+) -> SkillVersion | None:
     """Return the merged skill with its folder, or None if it was removed."""
     if first is None or second is None:
         side = first or second
         return side if side and (base is None or _is_by_person(side, base)) else None
-    shelf = _shelf(base, first, second)
-    sides = [_without_retirement(side, base, shelf) for side in (first, second)]
+    folder = _choose_folder(base, first, second)
+    sides = [_without_retirement(side, base, folder) for side in (first, second)]
     files = _merge_files(base.files if base else {}, sides[0].files, sides[1].files)
     if FILE in files:
-        served_sides = [s for s in (first, second) if s.shelf == shelf]
-        files[FILE] = _with_internal_mark(files[FILE], shelf, served_sides)
-    return ShelvedSkill(shelf, files)
+        served_sides = [s for s in (first, second) if s.folder == folder]
+        files[FILE] = _with_internal_mark(files[FILE], folder, served_sides)
+    return SkillVersion(folder, files)
 
 
-def _is_by_person(side: ShelvedSkill, base: ShelvedSkill | None) -> bool:
+def _is_by_person(side: SkillVersion, base: SkillVersion | None) -> bool:
     return side.is_moved or is_edited(base.skill_file if base else None, side.skill_file)
 
 
-def _shelf(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill) -> str:
-    if first.shelf == second.shelf:
-        return first.shelf
-    base_shelf = base.shelf if base else None
+def _choose_folder(base: SkillVersion | None, first: SkillVersion, second: SkillVersion) -> str:
+    if first.folder == second.folder:
+        return first.folder
+    base_folder = base.folder if base else None
     for side, moved_side in ((first, second), (second, first)):
-        if side.shelf == base_shelf:
-            is_archived = moved_side.shelf == _ARCHIVE and not moved_side.is_moved
-            return side.shelf if is_archived and _is_by_person(side, base) else moved_side.shelf
-    return _resolve_shelves(base, first, second)
+        if side.folder == base_folder:
+            is_archived = moved_side.folder == _ARCHIVE and not moved_side.is_moved
+            return side.folder if is_archived and _is_by_person(side, base) else moved_side.folder
+    return _resolve_folders(base, first, second)
 
 
-def _resolve_shelves(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill) -> str:
+def _resolve_folders(base: SkillVersion | None, first: SkillVersion, second: SkillVersion) -> str:
     movers = [side for side in (first, second) if side.is_moved]
     if len(movers) == 1:
-        return movers[0].shelf
-    lower, higher = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
-    is_archived = higher.shelf == _ARCHIVE and not movers
-    return lower.shelf if is_archived and _is_by_person(lower, base) else higher.shelf
+        return movers[0].folder
+    lower, higher = sorted((first, second), key=lambda side: _FOLDERS.index(side.folder))
+    is_archived = higher.folder == _ARCHIVE and not movers
+    return lower.folder if is_archived and _is_by_person(lower, base) else higher.folder
 
 
-def _without_retirement(side: ShelvedSkill, base: ShelvedSkill | None, shelf: str) -> ShelvedSkill:
+def _without_retirement(side: SkillVersion, base: SkillVersion | None, folder: str) -> SkillVersion:
     """Undo the status `retired` of a side if the merged skill is not in archive/."""
-    if side.shelf != _ARCHIVE or shelf == _ARCHIVE or FILE not in side.files:
+    if side.folder != _ARCHIVE or folder == _ARCHIVE or FILE not in side.files:
         return side
-    status = _status_of(base.skill_file) if base and base.shelf != _ARCHIVE else "testing"
+    status = _status_of(base.skill_file) if base and base.folder != _ARCHIVE else "testing"
     if _status_of(side.skill_file) != "retired":
         return side
     content = front_matter.with_key(side.skill_file, _STATUS, status)
@@ -285,9 +285,9 @@ def _status_of(content: bytes) -> str:
     return str(three_way.parse_file(content).metadata.get("status") or "testing")
 
 
-def _with_internal_mark(content: bytes, shelf: str, sides: list[ShelvedSkill]) -> bytes:
+def _with_internal_mark(content: bytes, folder: str, sides: list[SkillVersion]) -> bytes:
     """Set the key `internal`. A served skill has it only if a served side has it."""
-    must_be_internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
+    must_be_internal = folder != _SERVED or any(_is_internal(side.skill_file) for side in sides)
     if must_be_internal == _is_internal(content):
         return content
     if must_be_internal:

@@ -34,7 +34,7 @@ from skillvault.loop.judging.judge_replies import (
     metadata_of,
     metadata_of_brief,
 )
-from skillvault.loop.managed_skills import read_references, shelf_of
+from skillvault.loop.managed_skills import read_references, skill_folder
 from skillvault.loop.next_versions import with_waiting_account
 from skillvault.loop.promote import compose_pattern, living_patterns
 from skillvault.loop.refresh import rewrite_skill
@@ -278,7 +278,7 @@ def account_texts(run: Run, domain: str, outcome_ids: Sequence[str]) -> Iterator
 def _is_current(findings: Findings, existing: ExistingSkill) -> bool:
     """Return True if a skill is live, managed by skillvault, and has the latest counts."""
     skill = existing.skill
-    if skill is None or existing.shelf == "archive" or existing.archiver:
+    if skill is None or existing.folder == "archive" or existing.archiver:
         return False
     is_managed = skill.status not in ("pinned", "retired") and skill.origin == "generated"
     return is_managed and calls_for_skill(findings) and skill.account == digest(findings)
@@ -319,14 +319,14 @@ def passage_texts(run: Run) -> Iterator[RewritableText]:
 
 
 def _reword_session(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft) -> Change | None:
-    shelf = shelf_of(run, skill)
+    folder = skill_folder(run, skill)
     return rewording_change(
         brief,
         draft,
         skill,
         run.written_texts(skill.name),
-        shelf=shelf,
-        references=read_references(run, shelf, skill),
+        folder=folder,
+        references=read_references(run, folder, skill),
         policy=run.policy,
     )
 

@@ -122,7 +122,7 @@ def test_a_skill_that_waited_for_a_second_session_is_let_in() -> None:
     held = Skill(SKILL, status="proposed", origin="generated", body="# Pattern: x", trust="local")
     (pattern,) = due(facts, derived=facts, skills=[held])
     change = recurrence.growth_change(
-        pattern, DRAFT, held, WrittenTexts(), shelf="proposed", now=NOW, policy=POLICY
+        pattern, DRAFT, held, WrittenTexts(), folder="proposed", now=NOW, policy=POLICY
     )
     assert [(m.source, m.target) for m in change.moves] == [
         (f"proposed/{SKILL}", f"skills/{SKILL}")
@@ -179,7 +179,7 @@ def test_a_person_keeps_the_description_and_the_sections_they_wrote() -> None:
     )
     edited = Skill(SKILL, "mine", "# Pattern: x\n\n## One\n\n- mine")
     change = recurrence.growth_change(
-        pattern, DRAFT, edited, wrote, shelf="skills", now=NOW, policy=POLICY
+        pattern, DRAFT, edited, wrote, folder="skills", now=NOW, policy=POLICY
     )
     assert change.edits == ()
     assert [r.body.partition("## ")[2] for r in change.rewrites] == ["One\n\n- mine"]

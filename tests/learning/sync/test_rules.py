@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.learning.sync.skill import FILE, ShelvedSkill, is_edited, merge_shelved_skills
+from skillvault.learning.sync.skill import FILE, SkillVersion, is_edited, merge_skill_versions
 from skillvault.learning.sync.table import must_stay, read_undecided, rule_of
 from skillvault.learning.sync.three_way import Versions, merge_sets
 from skillvault.model import codec
@@ -119,11 +119,11 @@ def test_three_versions_of_a_skill_end_alike_in_every_order(part: int) -> None:
 # ── where a skill stands ─────────────────────────────────────────────────────────────
 
 
-def standing(content: bytes, shelf: str = "skills", *, decided: bool = False) -> ShelvedSkill:
-    """A skill of one file on a shelf."""
-    if shelf != "skills":
+def standing(content: bytes, folder: str = "skills", *, decided: bool = False) -> SkillVersion:
+    """A skill of one file in a folder."""
+    if folder != "skills":
         content = edited(content, ("metadata:\n", "metadata:\n  internal: true\n"))
-    return ShelvedSkill(shelf, {FILE: content}, decided)
+    return SkillVersion(folder, {FILE: content}, decided)
 
 
 EDIT = edited(PROGRAMS, ("- a", "- a, by hand"))
@@ -133,7 +133,7 @@ BASE = standing(PROGRAMS)
 
 
 @pytest.mark.parametrize(
-    ("base", "ours", "theirs", "shelf"),
+    ("base", "ours", "theirs", "folder"),
     [
         (BASE, standing(EDIT), standing(PROGRAMS, "archive"), "skills"),
         (BASE, standing(NEW), standing(PROGRAMS, "archive"), "archive"),
@@ -154,16 +154,16 @@ BASE = standing(PROGRAMS)
     ],
 )
 def test_where_a_skill_stands(
-    base: ShelvedSkill | None,
-    ours: ShelvedSkill | None,
-    theirs: ShelvedSkill | None,
-    shelf: str | None,
+    base: SkillVersion | None,
+    ours: SkillVersion | None,
+    theirs: SkillVersion | None,
+    folder: str | None,
 ) -> None:
-    merged = merge_shelved_skills(base, ours, theirs)
-    assert merged == merge_shelved_skills(base, theirs, ours)
-    assert (merged.shelf if merged else None) == shelf
+    merged = merge_skill_versions(base, ours, theirs)
+    assert merged == merge_skill_versions(base, theirs, ours)
+    assert (merged.folder if merged else None) == folder
     if merged:
-        assert (b"internal: true" in merged.skill_file) == (merged.shelf != "skills")
+        assert (b"internal: true" in merged.skill_file) == (merged.folder != "skills")
         sides = [side.skill_file for side in (ours, theirs) if side]
         assert (b"by hand" in merged.skill_file) == any(b"by hand" in side for side in sides)
 
@@ -188,9 +188,9 @@ PLACES = [
     ],
 )
 def test_three_places_of_a_skill_end_alike_in_every_order(
-    leaves: tuple[ShelvedSkill | None, ...],
+    leaves: tuple[SkillVersion | None, ...],
 ) -> None:
-    ends = {repr(met(merge_shelved_skills, BASE, leaves, seed)) for seed in range(ORDERS)}
+    ends = {repr(met(merge_skill_versions, BASE, leaves, seed)) for seed in range(ORDERS)}
     assert len(ends) == 1
     if any(side and b"by hand" in side.skill_file for side in leaves):
         assert "by hand" in ends.pop()

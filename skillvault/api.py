@@ -481,9 +481,9 @@ class Vault:
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
-    def skills(self, shelf: str = "skills") -> list[ListedSkill]:
+    def skills(self, folder: str = "skills") -> list[ListedSkill]:
         """Return the unarchived skills by name, or the skills in `proposed` or `archive`."""
-        return lookup.list_skills(self.store.snapshot(), shelf)
+        return lookup.list_skills(self.store.snapshot(), folder)
 
     def skill(self, name: str) -> tuple[Skill, str]:
         """Return (skill, path) from any folder or layer. Raise UsageError if there is none."""

@@ -127,7 +127,7 @@ def test_what_a_person_decides_of_the_proposals_stands(
     undo(vault, approved, now=NOW)
     retract(vault, shown, "the label was wrong", now=NOW)
     vault.run(now=NOW)
-    places = [s.name for shelf in ("skills", "proposed") for s in vault.skills(shelf)]
+    places = [s.name for folder in ("skills", "proposed") for s in vault.skills(folder)]
     assert not {approved, rejected} & set(places)
     assert shown not in {outcome for name in places for outcome in _outcomes(vault.why(name))}
     assert vault.run(now=NOW).done == []

@@ -48,9 +48,9 @@ def skill() -> None:
 
 @skill.command("list")
 @click.option(
-    "--proposed", "shelf", flag_value="proposed", help="List skills that wait for your approval."
+    "--proposed", "folder", flag_value="proposed", help="List skills that wait for your approval."
 )
-@click.option("--archived", "shelf", flag_value="archive", help="List skills in archive/.")
+@click.option("--archived", "folder", flag_value="archive", help="List skills in archive/.")
 @click.option("--layers", is_flag=True, help="List every layer's file, and which one wins.")
 @click.option(
     "--tag", "tags", multiple=True, metavar="TAG", help="List skills with this tag; repeatable."
@@ -59,7 +59,7 @@ def skill() -> None:
 @click.option("--stage", metavar="STAGE", help="List skills for this stage.")
 @read_options
 def list_(
-    shelf: str | None,
+    folder: str | None,
     layers: bool,
     tags: tuple[str, ...],
     role: str | None,
@@ -72,22 +72,20 @@ def list_(
     With --layers, --tag, --role or --stage, lists the skills of all layers.
     """
     if layers or tags or role or stage:
-        if shelf:
-            raise UsageError(f"{shelf}/ is not a layer; remove --layers, --tag, --role and --stage")
-        _list_layers(
-            open_vault(vault_path),
-            partial(_matches, tags, role, stage),
-            as_json=as_json,
-            shows_all=layers,
-        )
+        if folder:
+            raise UsageError(
+                f"{folder}/ is not a layer; remove --layers, --tag, --role and --stage"
+            )
+        matches = partial(_matches, tags, role, stage)
+        _list_layers(open_vault(vault_path), matches, as_json=as_json, shows_all=layers)
         return
     vault = open_vault(vault_path)
-    skills = vault.skills(shelf or "skills")
+    skills = vault.skills(folder or "skills")
     if as_json:
         print_json(skills)
         return
     if not skills:
-        echo("no skills there" if shelf else "no skills to show; `skillvault run -v` says why")
+        echo("no skills there" if folder else "no skills to show; `skillvault run -v` says why")
     width = max((len(entry.name) for entry in skills), default=0)
     for entry in skills:
         expiry = f"expires {entry.expires[:10]}" if entry.expires else ""

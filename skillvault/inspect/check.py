@@ -98,7 +98,7 @@ def _recount(snapshot: Snapshot) -> Iterator[Problem]:
     """
     quotations = Quotations(snapshot)
     unsupported_names = {entry.name for entry in snapshot.skills.without_outcomes()}
-    paths = [path for shelf in ("skills", "proposed") for path in snapshot.files.below(shelf)]
+    paths = [path for top in ("skills", "proposed") for path in snapshot.files.below(top)]
     evidence_paths = [path for path in paths if path.endswith(f"/references/{EVIDENCE}")]
     for path, content in sorted(snapshot.files.read(evidence_paths).items()):
         name = path.split("/")[1]

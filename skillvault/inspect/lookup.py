@@ -169,9 +169,9 @@ def impact(run: Run, text: str) -> dict[str, Any]:
     return {**_with_commits(snapshot, ref), "targets": provenance.targets(snapshot, ref)}
 
 
-def list_skills(snapshot: Snapshot, shelf: str) -> list[ListedSkill]:
+def list_skills(snapshot: Snapshot, folder: str) -> list[ListedSkill]:
     """Return the skills of a folder by name: `skills`, `proposed` or `archive`."""
-    shelves = {
+    folders = {
         "skills": snapshot.skills,
         "proposed": snapshot.skills.proposed,
         "archive": snapshot.skills.archived,
@@ -179,11 +179,11 @@ def list_skills(snapshot: Snapshot, shelf: str) -> list[ListedSkill]:
     fields = ("kind", "domain", "status", "origin", "created", "expires")
     return [
         ListedSkill(
-            name=folder,
+            name=name,
             **{field: getattr(skill, field) for field in fields},
-            path=f"{shelf}/{folder}/SKILL.md",
+            path=f"{folder}/{name}/SKILL.md",
         )
-        for folder, skill in shelves[shelf].items()
+        for name, skill in folders[folder].items()
     ]
 
 

@@ -195,7 +195,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
 
     name: str
     skill: Skill
-    shelf: str
+    folder: str
     title: str
     sides: Sides
     statements: Sequence[StatementEvidence]
@@ -206,7 +206,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> str:
         """The path of the skill's file."""
-        return f"{self.shelf}/{self.name}/SKILL.md"
+        return f"{self.folder}/{self.name}/SKILL.md"
 
 
 class FailedDeed(Struct, frozen=True, kw_only=True):
@@ -238,7 +238,7 @@ def skill_pages(vault: PageRecords) -> list[SkillPage]:
     for outcome in vault.outcomes.values():
         groups[key_of(outcome.subject)].append(outcome)
     pages = []
-    for shelf, skills in vault.shelves.items():
+    for folder, skills in vault.folders.items():
         for name, skill in skills.items():
             ref = Ref("skill", name)
             evidence, opposite = evidence_of(vault.snapshot, ref), _OPPOSITES.get(skill.kind)
@@ -246,7 +246,7 @@ def skill_pages(vault: PageRecords) -> list[SkillPage]:
             page = SkillPage(
                 name=name,
                 skill=skill,
-                shelf=shelf,
+                folder=folder,
                 title=title_of(skill),
                 sides=sides_of(evidence) if evidence else linked_sides(vault.links_to, ref),
                 statements=evidence.statements if evidence else (),
@@ -269,7 +269,7 @@ def failed_deeds(vault: PageRecords, pages: Sequence[SkillPage]) -> list[FailedD
     Among equals, deeds with advice come first, and guides come before warnings, because they also
     say what worked.
     """
-    served_pages = [page for page in pages if page.shelf == "skills"]
+    served_pages = [page for page in pages if page.folder == "skills"]
     served_pages.sort(key=lambda page: page.skill.kind != "guide")
     listed_runs = set[str]()
     failures: list[tuple[SkillPage, StatementEvidence]] = []
@@ -415,7 +415,7 @@ def domains_of(vault: PageRecords, pages: Sequence[SkillPage]) -> list[DomainFig
 def _rules(pages: Iterable[SkillPage]) -> Iterator[tuple[SkillPage, StatementEvidence]]:
     """Yield the rules and leads of the guides that agents get."""
     for page in pages:
-        if page.shelf == "skills" and page.skill.kind == "guide":
+        if page.folder == "skills" and page.skill.kind == "guide":
             yield from ((page, s) for s in page.statements if s.rule is not None)
 
 
@@ -441,7 +441,7 @@ def _domain(
             _action(members, episode_of)
             for _, members in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
         ],
-        strategy=strategy if strategy in vault.shelves["skills"] else None,
+        strategy=strategy if strategy in vault.folders["skills"] else None,
         causes=causes,
     )
 
@@ -534,7 +534,7 @@ def waiting_of(vault: PageRecords) -> list[Waiting]:
             note=f"{skill.kind} of {skill.domain or 'every domain'}",
             diff=compare_with_replaced(vault.run, name, skill).diff,
         )
-        for name, skill in sorted(vault.shelves["proposed"].items())
+        for name, skill in sorted(vault.folders["proposed"].items())
     ]
     return [*rules, *skills]
 

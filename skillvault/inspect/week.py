@@ -30,7 +30,7 @@ _DomainRecord = TypeVar("_DomainRecord", Outcome, Evaluation, Fact)
 class PageRecords(Struct, frozen=True, kw_only=True):
     """The committed records of a domain, or of all domains, and the use of each skill.
 
-    `shelves` has the skills by folder, `links` the links by target, `by_id` every outcome.
+    `folders` has the skills by folder, `links` the links by target, `by_id` every outcome.
     `overruled` outcomes do not count, because another record of their decision does. The week of
     the page is from `since` to `until`.
     """
@@ -42,7 +42,7 @@ class PageRecords(Struct, frozen=True, kw_only=True):
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
     facts: Mapping[str, Fact]
-    shelves: Mapping[str, Mapping[str, Skill]]
+    folders: Mapping[str, Mapping[str, Skill]]
     links: Mapping[Ref, Sequence[LinkEnds]]
     by_id: Mapping[str, LinkEnds]
     overruled: frozenset[str]
@@ -55,7 +55,7 @@ class PageRecords(Struct, frozen=True, kw_only=True):
 
     def skill(self, name: str) -> Skill | None:
         """Return the skill with this name in any folder."""
-        return next((shelf[name] for shelf in self.shelves.values() if name in shelf), None)
+        return next((skills[name] for skills in self.folders.values() if name in skills), None)
 
     def links_to(self, ref: Ref) -> Sequence[LinkEnds]:
         """Return the links to a record."""
@@ -84,9 +84,9 @@ def read_records(
         outcomes=outcomes,
         evaluations=_records_of_domain(snapshot.evaluations, domain),
         facts=_records_of_domain(snapshot.facts, domain),
-        shelves={
-            shelf: {name: skill for name, skill in folder.items() if domain in (None, skill.domain)}
-            for shelf, folder in zip(layout.SKILL_FOLDERS, folders, strict=True)
+        folders={
+            folder: {n: skill for n, skill in skills.items() if domain in (None, skill.domain)}
+            for folder, skills in zip(layout.SKILL_FOLDERS, folders, strict=True)
         },
         links=links,
         by_id=by_id,
@@ -315,8 +315,8 @@ def _events(
     targets = _targets(commit)
     for ref in targets:
         path = vault.snapshot.records.path_of(ref) if last[ref] == commit.sha else None
-        shelf = (path or "").partition("/")[0]
-        yield ref, _classify_event(commit.step, shelf, is_first=first.get(ref) == commit.sha)
+        folder = (path or "").partition("/")[0]
+        yield ref, _classify_event(commit.step, folder, is_first=first.get(ref) == commit.sha)
     links = (vault.by_id.get(target.removeprefix("link:")) for target in commit.targets)
     types_by_record: dict[Ref, set[str]] = defaultdict(set)
     for link in links:
@@ -326,14 +326,14 @@ def _events(
         yield from ((ref, event) for type_, event in _LINK_EVENTS.items() if type_ in types)
 
 
-def _classify_event(step: str, shelf: str, *, is_first: bool) -> Event:
-    """Return the effect of a commit on a record; `shelf` is set for the latest commit."""
+def _classify_event(step: str, folder: str, *, is_first: bool) -> Event:
+    """Return the effect of a commit on a record; `folder` is set for the latest commit."""
     if step in _STEP_EVENTS:
         return _STEP_EVENTS[step]
-    if shelf == "archive" and step in ("assess", "refresh"):
+    if folder == "archive" and step in ("assess", "refresh"):
         return "retired"
     if is_first:
-        return "proposed" if shelf == "proposed" else "learned"
+        return "proposed" if folder == "proposed" else "learned"
     return "strengthened" if step in ("assess", "promote") else "refreshed"
 
 

@@ -567,8 +567,8 @@ class Skill(Struct, frozen=True):
     @property
     def path(self) -> str:
         """The path by the status. `Vault.skill` knows the path of an archived skill."""
-        shelf = {"proposed": "proposed", "retired": "archive"}.get(self.status, "skills")
-        return f"{shelf}/{self.name}/SKILL.md"
+        folder = {"proposed": "proposed", "retired": "archive"}.get(self.status, "skills")
+        return f"{folder}/{self.name}/SKILL.md"
 
     @property
     def markdown(self) -> str:

@@ -109,7 +109,7 @@ def _skill_data(page: Page, *, decides: bool) -> dict[str, Any]:
     }
     for skill in page.skills if decides else ():
         is_complete = escape_hidden(skills[skill.name]["text"]) == skill.skill.body
-        if is_complete and skill.shelf != "archive" and skill.name != LEARNED:
+        if is_complete and skill.folder != "archive" and skill.name != LEARNED:
             skills[skill.name]["digest"] = skill_digest(page, skill)
     return skills
 
@@ -276,7 +276,7 @@ def _lessons(page: Page) -> dict[str, tuple[list[SkillPage], list[Fact]]]:
     """Return (skills, most important facts) for each domain; "" means every domain."""
     lessons: dict[str, tuple[list[SkillPage], list[Fact]]] = defaultdict(lambda: ([], []))
     for skill in page.skills:
-        if skill.shelf != "proposed":
+        if skill.folder != "proposed":
             lessons[skill.skill.domain or ""][0].append(skill)
     for fact in sorted(page.facts.values(), key=lambda fact: IMPORTANCES.index(fact.importance)):
         lessons[fact.domain][1].append(fact)

@@ -98,11 +98,11 @@ def _make_hostile(vault: Vault, person: Person) -> None:
             (vault.root / path).write_bytes(_rewritten(record))
             kinds.add(ref.kind)
     assert kinds >= {"outcome", "evaluation", "fact", "skill", "recommendation", "session"}
-    for shelf in ("skills", "proposed", "archive"):
-        name = f"by-hand-{shelf}"
-        person.write(f"{shelf}/{name}/SKILL.md", _skill(name, shelf))
-        person.write(f"{shelf}/x{IN_NAMES}{shelf}/SKILL.md", _skill(f"x{IN_NAMES}", shelf))
-        person.write(f"{shelf}/broken-{shelf}/SKILL.md", f"---\nname: {STEERING}\n---\n")
+    for folder in ("skills", "proposed", "archive"):
+        name = f"by-hand-{folder}"
+        person.write(f"{folder}/{name}/SKILL.md", _skill(name, folder))
+        person.write(f"{folder}/x{IN_NAMES}{folder}/SKILL.md", _skill(f"x{IN_NAMES}", folder))
+        person.write(f"{folder}/broken-{folder}/SKILL.md", f"---\nname: {STEERING}\n---\n")
     person.write(f"memory/coding/x{IN_NAMES}.md", f"A fact{STEERING} of the checkout.\n")
     person.write("memory/coding/typed.md", f"A fact{STEERING} of the checkout, typed.\n")
     person.write("LEARNINGS.md", f"## {STEERING}\n\n- Call `retry`{STEERING} before a request.\n")
@@ -118,9 +118,9 @@ def _make_hostile(vault: Vault, person: Person) -> None:
         person.write(f"inbox/bad{number}{IN_NAMES}.yaml", content)
 
 
-def _skill(name: str, shelf: str) -> str:
+def _skill(name: str, folder: str) -> str:
     escapes = STEERING.encode("unicode-escape").decode().replace("'", "''").replace('"', '\\"')
-    status = {"proposed": "proposed", "archive": "retired"}.get(shelf, "testing")
+    status = {"proposed": "proposed", "archive": "retired"}.get(folder, "testing")
     return (
         f'---\nname: "{name}"\ndescription: "A test{escapes} is flaky"\nmetadata:\n'
         f'  tags: "a{escapes}"\n  roles: "r{escapes}"\n  status: {status}\n---\n\n'
@@ -157,8 +157,8 @@ def source(tmp_path: Path) -> Path:
 
 def _names(vault: Vault) -> Iterator[tuple[str, str]]:
     """Yield (the parameter that takes it, name) for everything in the vault."""
-    for shelf in ("skills", "proposed", "archive"):
-        yield from (("name", entry_.name) for entry_ in vault.skills(shelf))
+    for folder in ("skills", "proposed", "archive"):
+        yield from (("name", entry_.name) for entry_ in vault.skills(folder))
     head = vault.store.snapshot()
     yield from (("ref", name) for name in (*head.outcomes, *head.facts, *head.sessions))
     yield from (("skill", entry_.name) for entry_ in vault.skills())

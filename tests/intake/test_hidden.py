@@ -99,7 +99,7 @@ def _commands(vault: Vault, domain: str = "coding") -> Iterator[tuple[str, ...]]
     for form in ("lines", "memory"):
         yield ("fact", "list", "--format", form)
     yield from (("skill", "list", "--layers"), ("skill", "list", "--proposed"))
-    names = [entry.name for shelf in ("skills", "proposed") for entry in vault.skills(shelf)]
+    names = [entry.name for folder in ("skills", "proposed") for entry in vault.skills(folder)]
     for name in names:
         yield from (("skill", "show", name), ("why", name), ("stats", name))
     for waiting in vault.skills("proposed"):
@@ -160,10 +160,10 @@ RAW = {
 def test_what_hides_in_a_person_s_file_is_shown_as_escapes(vault: Vault, person: Person) -> None:
     several = _several(RAW)
     for number, sequence in enumerate(several):
-        for shelf in ("skills", "proposed"):
+        for folder in ("skills", "proposed"):
             person.write(
-                f"{shelf}/flaky-{shelf}-{number}/SKILL.md",
-                _skill(f"flaky-{shelf}-{number}", sequence),
+                f"{folder}/flaky-{folder}-{number}/SKILL.md",
+                _skill(f"flaky-{folder}-{number}", sequence),
             )
         fact = f"The checkout is flaky{sequence} when a timeout {number} is short.\n"
         person.write(f"memory/coding/fact-{number}.md", fact)

@@ -196,9 +196,9 @@ def losses(*targets: str, first: int = 0, **changes: Any) -> list[dict[str, Any]
     return [trade(first + n, decision__target=t, **fields) for n, t in enumerate(targets)]
 
 
-def names(vault: Vault, shelf: str = "skills") -> list[str]:
-    """Return the names of the skills on a shelf."""
-    return [skill.name for skill in vault.skills(shelf)]
+def names(vault: Vault, folder: str = "skills") -> list[str]:
+    """Return the names of the skills in a folder."""
+    return [skill.name for skill in vault.skills(folder)]
 
 
 def bodies(vault: Vault) -> dict[str, str]:

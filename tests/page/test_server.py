@@ -286,18 +286,18 @@ def test_an_undo_shows_all_that_its_commit_made_before_it_removes_it(vault: Vaul
 MINE = "---\nname: mine\ndescription: Does it.\n---\n\n# Mine\n\n1. Look.\n"
 
 
-def commit_mine(person: Person, shelf: str) -> None:
+def commit_mine(person: Person, folder: str) -> None:
     """Commit a skill that a person wrote."""
-    person.write(f"{shelf}/mine/SKILL.md", MINE)
-    person.git("add", shelf)
+    person.write(f"{folder}/mine/SKILL.md", MINE)
+    person.git("add", folder)
     person.git("commit", "-qm", "a skill")
 
 
-@pytest.mark.parametrize("shelf", ["skills", "proposed"])
+@pytest.mark.parametrize("folder", ["skills", "proposed"])
 def test_an_edit_is_the_diff_that_the_terminal_showed(
-    vault: Vault, person: Person, shelf: str
+    vault: Vault, person: Person, folder: str
 ) -> None:
-    commit_mine(person, shelf)
+    commit_mine(person, folder)
     tip = vault.store.snapshot().commit or ""
     desk = Deciding(vault, confirms=True)
     form = desk.edit("# Mine\n\n1. Look twice.\u202e")
@@ -305,7 +305,7 @@ def test_an_edit_is_the_diff_that_the_terminal_showed(
     assert desk.asked[0] == "edit mine"
     assert [line for line in desk.asked[3:] if line[0] in "+-"] == ["-1. Look.", "+1. Look twice."]
     assert vault.skill("mine")[0].body == "# Mine\n\n1. Look twice."
-    assert person.git("diff", "--name-only", tip, "HEAD").split() == [f"{shelf}/mine/SKILL.md"]
+    assert person.git("diff", "--name-only", tip, "HEAD").split() == [f"{folder}/mine/SKILL.md"]
     assert person.git("log", "--format=%an", f"{tip}..HEAD").split() == ["Ada", "Person"]
     with pytest.raises(UsageError, match="the page is stale"):
         desk.decisions.decide(form)

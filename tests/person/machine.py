@@ -45,8 +45,8 @@ ANSWERS = (PausedError, UncommittedEditError, VaultBusyError, BadInputError)
 _BROKEN = "BadInputError: vault.yaml: "
 KINDS = st.sampled_from("skills proposed archive links outcomes evaluations memory own".split())
 PICKS = st.integers(0, 9)
-SHELVES = {"approve": "proposed", "retire": "skills", "pin": "skills", "restore": "archive"}
-VERBS = st.sampled_from(sorted(SHELVES))
+FOLDERS = {"approve": "proposed", "retire": "skills", "pin": "skills", "restore": "archive"}
+VERBS = st.sampled_from(sorted(FOLDERS))
 POINTS = ("objects-written", "intent-written", "before-lock", "file-placed", "before-index",
           "index-written", "before-swap", "branch-moved", "index-unlocked", "intent-done",
           "inbox-done")  # fmt: skip
@@ -169,7 +169,7 @@ class PersonBeside(RuleBasedStateMachine):
     def decide_on_what_is_in_hand(self, verb: str, pick: int, edit: str, stage: str | None) -> None:
         """Decide on the skill that the person is editing."""
         if name := self._skill(verb, pick):
-            path = f"{SHELVES[verb]}/{name}/SKILL.md"
+            path = f"{FOLDERS[verb]}/{name}/SKILL.md"
             self.hand.edit(path, edit)
             if stage:
                 self.hand.stage(path, stage)
@@ -177,7 +177,7 @@ class PersonBeside(RuleBasedStateMachine):
 
     def _skill(self, verb: str, pick: int) -> str | None:
         """Return a skill in the folder that this decision is about."""
-        tree = asked(self.root, "ls-tree", "--name-only", f"HEAD:{SHELVES[verb]}").split()
+        tree = asked(self.root, "ls-tree", "--name-only", f"HEAD:{FOLDERS[verb]}").split()
         return tree[pick % len(tree)] if tree else None
 
     def _decide(self, verb: str, name: str) -> None:

@@ -20,8 +20,8 @@ def page(name: str, front: str = "") -> str:
 def write(person: Person, **pages: str) -> None:
     """Commit skills: `skills__one` is one of skills/."""
     for place, text in pages.items():
-        shelf, _, name = place.partition("__")
-        person.write(f"{shelf}/{name.replace('_', '-')}/SKILL.md", text)
+        folder, _, name = place.partition("__")
+        person.write(f"{folder}/{name.replace('_', '-')}/SKILL.md", text)
     person.git("add", "-A")
     person.git("commit", "-qm", "skills")
 

@@ -25,7 +25,7 @@ _CHANGING_STATUSES = ("testing", "proven", "retired")
 class AssessedSkill(Struct, frozen=True, kw_only=True):
     """The state of a skill for `assess`.
 
-    `folder` is the folder of the skill, and `clock` the time of its domain. `is_archived_here` is
+    `folder` is the top folder of the skill, `clock` the time of its domain. `is_archived_here` is
     True if this step archived the skill. `retired` is the time of that, or None if the skill
     recovered. `decisions_since` counts the decisions of the domain after that time. `trial` is the
     start of the last trial. `is_rejected` forbids a trial, because a person changed the skill or

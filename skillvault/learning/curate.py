@@ -40,7 +40,7 @@ def put(skill: Skill, current: Skill | None, folder: str = "skills") -> Change |
     """Write a skill, or update the `current` skill; return None if nothing changes.
 
     In an existing file, only the keys and texts that differ change. A key that is empty in `skill`
-    is removed. `folder` is the folder of the current skill.
+    is removed. `folder` is the top folder of the current skill.
     """
     _check(skill, folder)
     if current is None:

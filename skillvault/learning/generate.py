@@ -45,7 +45,7 @@ State = Literal[
 class ExistingSkill(Struct, frozen=True, kw_only=True):
     """The existing skill of a subject and a kind, if there is one.
 
-    `folder` is the folder of `skill`, and `others` has the folders of other skills of the same
+    `folder` is the top folder of `skill`, and `others` has the folders of other skills of the same
     subject and kind. `linked` has the evaluations with a link to the skill. `archiver` says who
     archived the skill if only a person may restore it. `rejection` is set if a person removed it.
     `unreadable` is the path of a skill that cannot be read. `clock` is the time of the domain.

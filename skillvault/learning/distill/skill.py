@@ -197,7 +197,7 @@ def rewording_change(
 ) -> Change:
     """Return the change that rewords a skill of sessions; a person's edits stay.
 
-    `folder` is the folder of the skill.
+    `folder` is the top folder of the skill.
     """
     path, is_evolved = f"{folder}/{skill.name}/SKILL.md", skill.kind == "evolved"
     kind = "Evolved" if is_evolved else brief.kind.capitalize()

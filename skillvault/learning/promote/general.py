@@ -257,7 +257,7 @@ def rewrite_change(
 ) -> Change:
     """Return the change that adds facts or runs to a skill; a person's edits stay.
 
-    `folder` is the folder of the skill. A skill in archive/ is restored.
+    `folder` is the top folder of the skill. A skill in archive/ is restored.
     """
     draft_skill = _skill_of(pattern, draft, skill.name, policy)
     new_skill = replace(draft_skill, status=skill.status, subject=skill.subject)

@@ -374,7 +374,7 @@ def growth_change(
 ) -> Change:
     """Return the change that adds facts or runs to a skill, or moves it out of proposed/.
 
-    `folder` is the folder of the skill. A person's edits stay.
+    `folder` is the top folder of the skill. A person's edits stay.
     """
     expiry = _expiry(pattern, policy)
     new_skill = replace(
@@ -395,8 +395,8 @@ def rewrite_parts(
 ) -> dict[str, Any]:
     """Return the fields of the change that turns a skill into a new version, by name.
 
-    `folder` is the folder of the skill. The change moves a skill that is in archive/ or has a new
-    status. It leaves a person's edits as they are.
+    `folder` is the top folder of the skill. The change moves a skill that is in archive/ or has a
+    new status. It leaves a person's edits as they are.
     """
     path, has_new_status = f"{folder}/{skill.name}/SKILL.md", new_skill.status != skill.status
     status_edits = (Edit(path, ("metadata", "status"), new_skill.status),) if has_new_status else ()

@@ -32,21 +32,35 @@ _COMMENT_OR_CODE = re.compile(
 _CODE_FENCE = re.compile(r"^(?:```|~~~)", re.MULTILINE)
 _NUMBERED_STEP = re.compile(r"^\d+[.)]\s", re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+# A title that tells what not to do, and an item that says so by itself.
+_NEGATING_TITLE = regex(
+    r"\b(?:don['’]?ts?|\w+n['’]t|not|no|never|cannot|avoid\w*|forbid\w*|prohibi\w*|disallowed|taboos?"
+    r"|bad|wrong|anti-?patterns?|nicht|nie|niemals|kein\w*|verboten\w*|vermeide\w*|unzulässig"
+    r"|ne|pas|jamais|interdi\w*|évite[rz]?|nunca|evita\w*|не|нельзя|никогда|запре\w*|избега\w*)\b"
+    r"|禁止|禁忌|不要|不得|不能|不可|避免|切勿|请勿|しない|금지",
+    re.IGNORECASE,
+)
 _PROHIBITION = regex(
-    r"\W*(?:don'?ts?|do not|never|avoid|forbidden|prohibited|not allowed|nicht|verboten|interdit"
-    r"|prohibido|нельзя|запрещено|禁止|不要|不得)\b",
+    r"\W*(?:(?:please|bitte|we|you|wir) )*(?:don['’]?t|do not|never|avoid|no|nicht|nie|niemals"
+    r"|kein\w*|vermeide\w*|ne|jamais|évite[rz]?|nunca|evita[r]?|не|нельзя|никогда|избега\w*)\b"
+    r"|(?:\W*\w+){1,2} (?:must|should|may|shall)(?: not|n['’]t)\b"
+    r"|\W*(?:禁止|不要|不得|不能|不可|避免|切勿|请勿)",
+    re.IGNORECASE,
+)
+_MIXED_TITLE = regex(
+    r"\b(?:do['’]?s?|good|allowed|erlaubt)\W+(?:(?:and|or|vs|und)\W+)?(?:don['’]?t|bad|forbid|verbot)",
     re.IGNORECASE,
 )
 _RULES_TITLE = regex(
-    r"\b(?:rules?|conventions?|guidelines?|standards?|principles|dos?|don'?ts?|always|never"
+    r"\b(?:rules?|conventions?|guidelines?|standards?|principles|dos?|always"
     r"|regeln|konventionen|richtlinien|vorgaben|grundsätze|règles|consignes|reglas|normas|convenciones"
-    r"|правила|соглашения|требования|стандарты|принципы|запрещено)\b"
-    r"|规则|規則|规范|規約|约定|准则|原则|要求|禁止|注意事项|ルール|規範|방침|규칙",
+    r"|правила|соглашения|требования|стандарты|принципы)\b"
+    r"|规则|規則|规范|規約|约定|准则|原则|要求|注意事项|ルール|規範|방침|규칙",
     re.IGNORECASE,
 )
 _IMPERATIVE = regex(
     r"(?:please )?(?:add|analyze|apply|ask|avoid|be|check|choose|commit|configure|confirm|consider"
-    r"|create|declare|define|delete|demonstrate|document|do|don't|enable|encapsulate|ensure|explain"
+    r"|create|declare|define|delete|demonstrate|document|do|don['’]t|enable|encapsulate|ensure|explain"
     r"|extract|favor|focus on|follow|format|generate|group|handle|implement|include|install"
     r"|integrate|keep|leave|leverage|limit|log|maintain|make|mark|minimize|monitor|move|name"
     r"|optimize|organize|pin|place|prefer|prioritize|provide|put|read|reduce|refactor|register"
@@ -132,17 +146,37 @@ def split_sections(text: str) -> Iterator[DocumentSection]:
 def find_rules(section: DocumentSection) -> list[str]:
     """Return the rules of a section: each item of a list, and each sentence that states one.
 
-    A title such as "Don't" is put before each rule.
+    A heading or a line before a list that says what not to do is put before each rule of it,
+    unless the rule is a prohibition by itself.
     """
     rules: list[str] = []
-    title = section.title.strip("*_:：. ")
-    prefix = f"{title}: " if _PROHIBITION.fullmatch(title) else ""
-    for block in _blocks_of(section.text):
-        if _ITEM.match(block):
-            rules.append(" ".join(_ITEM.sub("", block).split()))
-        else:
-            rules += [text for text in markdown.statements(block) if _is_rule(text)]
-    return [prefix + rule for rule in rules if rule.strip("*_`: ")]
+    part = lead = ""
+    for block in markdown.blocks(section.text):
+        if headings := markdown.headings(block):
+            part, lead = headings[0], ""
+            continue
+        is_item = _ITEM.match(block) is not None
+        sentences = [_ITEM.sub("", block)] if is_item else markdown.statements(block)
+        if not is_item:
+            line = (sentences or [block])[-1]  # an emphasised line alone is no sentence
+            lead = line if not sentences or _introduces_list(line) else ""
+        titles = (title.strip("*_:：. \n") for title in (lead, part, section.title))
+        prefix = next((f"{t}: " for t in titles if _is_negating(t)), "")
+        for sentence in sentences:
+            rule = " ".join(sentence.split())
+            if rule.strip("*_`: ") and (is_item or _is_rule(rule)):
+                rules.append(rule if _PROHIBITION.match(rule) else prefix + rule)
+    # A list of dos and don'ts that does not tell them apart gives nothing.
+    is_unclear = _MIXED_TITLE.search(section.title) and not any(map(_NEGATING_TITLE.search, rules))
+    return [] if is_unclear else rules
+
+
+def _is_negating(title: str) -> bool:
+    return bool(_NEGATING_TITLE.search(title)) and not _MIXED_TITLE.search(title)
+
+
+def _introduces_list(text: str) -> bool:
+    return text.strip("*_ ").endswith((":", "："))
 
 
 def _kind_of(title: str, text: str) -> SectionKind:
@@ -159,8 +193,8 @@ def _kind_of(title: str, text: str) -> SectionKind:
     items = [block for block in blocks if _ITEM.match(block)]
     candidates = items or [text for block in blocks for text in markdown.statements(block)]
     count = sum(_is_rule(_ITEM.sub("", candidate)) for candidate in candidates)
-    is_titled = bool(items) and _RULES_TITLE.search(title) is not None
-    return "rules" if is_titled or 2 * count > len(candidates) else "notes"
+    is_titled = _RULES_TITLE.search(title) or _NEGATING_TITLE.search(title)
+    return "rules" if (items and is_titled) or 2 * count > len(candidates) else "notes"
 
 
 def _blocks_of(text: str) -> list[str]:
@@ -169,6 +203,6 @@ def _blocks_of(text: str) -> list[str]:
 
 def _is_rule(text: str) -> bool:
     plain = text.strip("*_ ")
-    if plain.endswith((":", "：")):  # it introduces a list
+    if _introduces_list(plain):
         return False
     return _IMPERATIVE.match(plain) is not None or states_rule(plain)

@@ -118,6 +118,45 @@ def test_rules_are_found_in_lists_of_any_form_and_language(section: str, texts: 
     assert [text for text, _ in found] == texts
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        "What not to do", "Things we don't do", "We do not", "Never do this", "Please do not",
+        "Don't do this", "Don’t", "Don'ts", "What we don't want", "Not this", "Bad practices",
+        "Things to avoid", "Forbidden", "Verboten", "Запрещено", "À éviter", "Prohibido",
+        "禁止事项",
+    ],
+)  # fmt: skip
+def test_a_rule_keeps_the_negation_of_its_heading(title: str) -> None:
+    page = f"## {title}\n\n- Use eval.\n- Don't push.\n- Please never sleep.\n"
+    found = rules("agents-md", tree_of({"AGENTS.md": page.encode()}))
+    texts = [text for text, _ in found]
+    assert texts == [f"{title}: Use eval.", "Don't push.", "Please never sleep."]
+
+
+@pytest.mark.parametrize(
+    ("section", "texts"),
+    [
+        ("### Don't\n\n- Use eval.\n\n### Do\n\n- Use ast.\n", ["Don't: Use eval.", "Use ast."]),
+        ("**Never:**\n\n- Use eval.\n\nInstead:\n\n- Use ast.\n", ["Never: Use eval.", "Use ast."]),
+        ("**Don't**\n\n- Use eval.\n", ["Don't: Use eval."]),
+        ("- Use ast.\n- Don't use eval.\n", ["Use ast.", "Don't use eval."]),
+        ("- Use eval.\n- Push to main.\n", []),  # of which kind, nobody knows
+    ],
+)
+def test_dos_and_donts_are_told_apart(section: str, texts: list[str]) -> None:
+    tree = tree_of({"AGENTS.md": f"## Dos and Don'ts\n\n{section}".encode()})
+    assert [text for text, _ in rules("agents-md", tree)] == texts
+
+
+def test_a_negative_that_is_no_prohibition_does_not_replace_that_of_its_heading() -> None:
+    page = "## Avoid\n\n- Not writing tests\n- Merge without tests\n- Secrets must not leak\n"
+    found = rules("agents-md", tree_of({"AGENTS.md": page.encode()}))
+    assert [text for text, _ in found] == [
+        "Avoid: Not writing tests", "Avoid: Merge without tests", "Secrets must not leak"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("page", ["", "---\nalwaysApply: true\n---\n", "## Rules\n\n- **:**\n"])
 def test_a_page_without_a_statement_is_named(page: str) -> None:
     reasons = passed_over("agents-md", tree_of({".cursor/rules/a.mdc": page.encode()}))

@@ -64,13 +64,19 @@ _write_claude_skills = partial(
 )
 
 
+def _encode_program(content: bytes) -> tuple[str, bytes]:
+    """Encode a `Program` for JSON; only its type says that the file is executable."""
+    return "executable", bytes(content)
+
+
 def _write_plugin(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
     """Write skills as the only plugin of a marketplace for Claude Code.
 
     The version has a digest of the skills, so that the host sees that they changed.
     """
     export = _write_claude_skills(skills, budget, root="skills")
-    digest = hashlib.sha256(msgspec.json.encode(export.units, order="sorted")).hexdigest()[:8]
+    content = msgspec.json.encode(export.units, order="sorted", enc_hook=_encode_program)
+    digest = hashlib.sha256(content).hexdigest()[:8]
     plugin = {"name": "skillvault-skills", "description": "Skills of a skillvault vault"}
     person = {"name": "skillvault"}
     manifests = {

@@ -17,6 +17,7 @@ from skillvault.exchange.skills.agent_skills import read_author_meta
 from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import tree_of
+from skillvault.model.change import Program
 from skillvault.model.export import OutgoingSkill
 from skillvault.model.records import ExternalUse, Problem
 from skillvault.model.text import front_matter
@@ -415,3 +416,15 @@ def test_a_tag_that_looks_like_a_mapping_is_a_word() -> None:
     path = "skills/review-it/SKILL.md"
     (skill,) = read_as("eurekaclaw", {path: skill_file(front)})
     assert meta_of(flat(exported("eurekaclaw", outgoing(skill)))[path])["tags"] == [" {}"]
+
+
+@pytest.mark.parametrize("name", sorted(n for n, each in SKILL_FORMATS.items() if each.write))
+def test_an_executable_file_goes_to_every_host(name: str) -> None:
+    page = b"---\nname: a\ndescription: Use it.\n---\n\nText.\n"
+    exports = [
+        exported(name, OutgoingSkill("a", "Use it.", {"SKILL.md": page, "scripts/a.sh": script}))
+        for script in (b"ls\n", Program(b"ls\n"))
+    ]
+    assert {"a"} == set(exports[0].skills) == set(exports[1].skills)
+    plugins = [export.units.get(".claude-plugin") for export in exports]
+    assert (plugins[0] != plugins[1]) == (name == "claude-plugin"), "the version tells the mode"

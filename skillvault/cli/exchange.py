@@ -56,6 +56,11 @@ _EXPORT_FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if form
 CLIENT_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
 _COLUMN_WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, task
 _SKILLS_FORMAT = "skills"
+# A URL, one word with a slash or a suffix, or the path of a text below `.`, `..`, `~` or `/`.
+_PLACE = re.compile(
+    r"https?://.*|(?=[!-~]+$)(?!`).*(?:/|\.\w+$).*|(?:~|\.{0,2})/.*\.(?:md|mdc|markdown|txt)",
+    re.DOTALL,
+)
 _REPORT_FORMATS = ("ctrf", "junit")
 
 
@@ -579,9 +584,9 @@ def learn(
 
 
 def _is_place(text: str) -> bool:
-    """Return True for a URL, and for the path of something on this machine."""
+    """Return True for a URL, for the path of something on this machine, and for a mistyped path."""
     try:
-        return text.startswith(("https://", "http://")) or Path(text).expanduser().exists()
+        return bool(_PLACE.fullmatch(text)) or Path(text).expanduser().exists()
     except (OSError, RuntimeError):  # too long for a path, or `~` and the name of no account
         return False
 

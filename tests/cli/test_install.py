@@ -120,6 +120,14 @@ def test_a_rule_that_can_be_no_path_is_noted(vault: Vault, rule: str) -> None:
     assert result.stdout == f"noted in LEARNINGS.md: {rule.strip()}\n"
 
 
+@pytest.mark.parametrize(
+    "path", ["docs/CONTRIBUTNG.md", "CONTRIBUTNG.md", "../no", "~/no", "/no/such", "./no file.md"]
+)
+def test_a_mistyped_path_is_no_rule(vault: Vault, path: str) -> None:
+    result = call(vault, "learn", path)
+    assert "no such file or folder; check the path" in str(result.exception)
+
+
 def test_one_rule_of_a_document_is_counted_as_one(vault: Vault, tmp_path: Path) -> None:
     page = tmp_path / "CONTRIBUTING.md"
     page.write_text("## Style\n\n- Use tabs.\n")

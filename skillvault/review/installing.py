@@ -34,7 +34,7 @@ from skillvault.vault import setup
 from skillvault.vault.commit import marks
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import layers
+from skillvault.vault.files import layers, layout
 from skillvault.vault.files.redact import secret_kinds
 from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
@@ -611,8 +611,8 @@ class _Installation:
 
 def _repository_of(path: Path) -> str | None:
     """Return the name of the repository of a folder or file."""
-    absolute_path = path.expanduser().absolute()
-    return repository_of(str(absolute_path if absolute_path.is_dir() else absolute_path.parent))
+    path = path.expanduser()
+    return repository_of(str(layout.real_path(path if path.is_dir() else path.parent)))
 
 
 def _skills_of(

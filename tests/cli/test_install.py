@@ -1,6 +1,7 @@
 """install as it is typed: what goes together, what is printed where, how it ends."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,22 @@ def test_a_rule_that_can_be_no_path_is_noted(vault: Vault, rule: str) -> None:
 def test_a_mistyped_path_is_no_rule(vault: Vault, path: str) -> None:
     result = call(vault, "learn", path)
     assert "no such file or folder; check the path" in str(result.exception)
+
+
+@pytest.mark.parametrize("is_from_vault", [True, False])
+def test_the_repository_of_a_document_is_that_of_its_real_path(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_from_vault: bool
+) -> None:
+    page = tmp_path / "shop/CONTRIBUTING.md"
+    start = vault.root if is_from_vault else page.parent
+    (start / "sub").mkdir(parents=True)
+    (start / ".git").mkdir(exist_ok=True)
+    page.parent.mkdir(exist_ok=True)
+    page.write_text("## Style\n\n- Use tabs.\n")
+    monkeypatch.chdir(start / "sub")
+    path = Path("..", os.path.relpath(page, start))
+    (rule,) = vault.curate.installer.learn(str(path), dry=True).rules
+    assert rule.scope == "shop"
 
 
 def test_one_rule_of_a_document_is_counted_as_one(vault: Vault, tmp_path: Path) -> None:

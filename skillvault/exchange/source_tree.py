@@ -29,7 +29,8 @@ MAX_BYTES = 16 * 1024 * 1024  # of one skill
 _MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
 SKILL_FILES = ("SKILL.md", "skill.md")
 # Files of git and of tools, which are not part of a skill that is a whole repository.
-_TOOL_FILES = frozenset(".git .gitignore .gitattributes .gitmodules .github".split())
+_GIT_FILES = frozenset(".gitignore .gitattributes .gitmodules".split())
+_TOOL_FILES = frozenset(".git .github".split()) | _GIT_FILES
 _PACKAGE_FOLDERS = frozenset("node_modules __pycache__ .venv site-packages".split())
 _TEST_FOLDERS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split())
 # Folders of a skill that hold its own material, even if there is a SKILL.md in them.
@@ -130,6 +131,11 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     }
     skipped_files += [
         SkippedFile(page, f"beside a {first_name}, which is read") for page in second_pages
+    ]
+    skipped_files += [
+        SkippedFile(path, "a file for git, which is no part of a skill")
+        for path in paths
+        if posixpath.basename(path) in _GIT_FILES and _skill_above(path, folders) is not None
     ]
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:

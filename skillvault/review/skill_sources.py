@@ -3,6 +3,8 @@
 In files of a private source, markers replace secrets; files of a public source are not changed.
 """
 
+import tarfile
+import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -207,12 +209,13 @@ class SourceSkill(Struct, frozen=True):
         content = next(
             self.published[name] for name in source_tree.SKILL_FILES if name in self.published
         )
-        text = content.decode(errors="replace")
+        text = content.decode("utf-8-sig", errors="replace")
         if not front_matter.has_front_matter(text):
             names = "its folder gives the name, its first paragraph the description"
             lines.append(f"{self.skill_file}: it has no front matter; {names}")
         elif (mended := front_matter.mend(text)) != text:
-            lines.append(f"{FILE}: its front matter was not valid YAML; values are put in quotes")
+            what = "not valid YAML, or had anchors or tags"
+            lines.append(f"{FILE}: its front matter was {what}; values are put in quotes")
         elif agent_skills.complete(text, self.name) != mended:
             lines.append(f"{self.skill_file}: no description; its first paragraph stands for it")
         return lines
@@ -410,6 +413,8 @@ def _path_tree(path: Path) -> SourceTree:
         return source_tree.folder_tree(path)
     if not path.is_file():
         raise UsageError(f"{path}: no such file or folder; check the path")
+    if zipfile.is_zipfile(path) or tarfile.is_tarfile(path):
+        raise UsageError(f"{path}: an archive; unpack it, and name its folder")
     # Read only when its size is known to be allowed.
     return SourceTree(
         {path.name: path.stat().st_size}, lambda names: {name: path.read_bytes() for name in names}

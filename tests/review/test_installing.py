@@ -571,6 +571,48 @@ def test_a_front_matter_that_was_mended_is_named(vault: Vault, author: Author) -
     assert "was not valid YAML" in report.installed[0].lint[-1]
 
 
+@pytest.mark.parametrize(
+    ("page", "notes"),
+    [
+        ("\ufeff---\nname: b\ndescription: Use it.\n---\n\nx\n", []),
+        (
+            "---\n---\n\nUse it.\n",
+            ["b/SKILL.md: no description; its first paragraph stands for it"],
+        ),
+    ],
+)
+def test_a_remark_on_a_front_matter_is_true(
+    vault: Vault, author: Author, page: str, notes: list[str]
+) -> None:
+    author.write("b/SKILL.md", page)
+    (skill,) = install(vault, author.root, "b").installed
+    assert [line for line in skill.lint if "SKILL.md" in line] == notes
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [("---\n- a\n---\n\nx\n", "`description: …` in a skill"), ("", "no paragraph; say what")],
+)
+def test_a_file_that_describes_nothing_is_told_what_to_say(
+    vault: Vault, author: Author, page: str, words: str
+) -> None:
+    author.write("b/SKILL.md", page)
+    (problem,) = install(vault, author.root).problems
+    assert words in problem.message
+
+
+def test_a_file_for_git_in_a_skill_is_named(vault: Vault, author: Author) -> None:
+    author.write("review/.gitignore", "*.pyc\n")
+    passed_over = {entry.path: entry.reason for entry in install(vault, author.root).passed_over}
+    assert passed_over == {"review/.gitignore": "a file for git, which is no part of a skill"}
+
+
+def test_an_archive_is_named_as_one(vault: Vault, tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped({"SKILL.md": b"x"}))
+    with pytest.raises(UsageError, match="an archive; unpack it"):
+        vault.curate.installer.import_skills(tmp_path / "a.zip")
+
+
 def test_a_pointer_of_git_lfs_is_named(vault: Vault, author: Author) -> None:
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
     author.write("review/assets/a.png", pointer)

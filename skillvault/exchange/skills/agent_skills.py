@@ -89,10 +89,16 @@ def complete(text: str, folder: str) -> str:
     """Repair a SKILL.md: quote values, and use the first paragraph as a missing description.
 
     Claude Code, too, reads a file without front matter by its `folder` and first paragraph.
+    BadInputError for a file with neither.
     """
+    if front_matter.has_front_matter(text) and not front_matter.yaml_of(text).strip():
+        text = front_matter.split(text)[1]
     if not front_matter.has_front_matter(text) and not _LATE_DELIMITER.match(text):
         meta = {"name": folder, **_describe(text)}
-        return f"---\n{strict_yaml.dump(meta)}---\n\n{text}" if len(meta) > 1 else text
+        if len(meta) > 1:
+            return f"---\n{strict_yaml.dump(meta)}---\n\n{text}"
+        message = "no front matter and no paragraph; say what the skill does and when to use it"
+        raise BadInputError(message, code="no-front-matter")
     text = front_matter.mend(text)
     with suppress(BadInputError):  # `read_skill` says what is wrong
         meta, body = front_matter.read_document(text, as_written=True)

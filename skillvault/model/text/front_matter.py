@@ -129,7 +129,8 @@ def as_mapping(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     raise BadInputError(
-        "expected keys and values, such as `domain: coding`; see `skillvault record --example`",
+        "expected keys and values, such as `description: …` in a skill; `skillvault record "
+        "--example` shows an outcome",
         code="wrong-type",
     )
 

@@ -20,6 +20,7 @@ from unittest import mock
 from skillvault.cli import main
 
 _END = b"--end--"
+_HOOK = "pre-commit"
 _FUNCTION = r"""
 exec 8>"$CALLS/request" 9<"$CALLS/reply"
 skillvault() {
@@ -29,6 +30,13 @@ skillvault() {
   . "$CALLS/printed"
   return "$code"
 }
+git() { command git -c core.hooksPath="$CALLS/hooks" "$@"; }
+"""
+# The vault's own hook would start a Python in each commit of the script.
+_CHECK = f"""#!/bin/sh
+[ -x .git/hooks/{_HOOK} ] || exit 0
+{_FUNCTION}
+skillvault --vault . check --staged
 """
 
 
@@ -47,6 +55,10 @@ def run_script(script: str, folder: Path, environment: Mapping[str, str]) -> tup
         calls = Path(place)
         for name in ("request", "reply"):
             os.mkfifo(calls / name)
+        hook = calls / "hooks" / _HOOK
+        hook.parent.mkdir()
+        hook.write_text(_CHECK)
+        hook.chmod(0o755)
         shell = subprocess.Popen(
             ["sh", "-e", "-c", _FUNCTION + script],
             cwd=folder,

@@ -7,6 +7,7 @@ quotation, code and a pasted text state no rule.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import takewhile
 
 from msgspec import Struct
@@ -82,6 +83,7 @@ class Reaction(Struct, frozen=True):
     rules: tuple[str, ...] = ()
 
 
+@lru_cache(256)  # a run reads the words of an outcome for each account and each step
 def read_reaction(text: str, answer: str = "") -> Reaction:
     """Read a user's words after an answer. A reply to a question has few judgments."""
     prompt = read_prompt(text, answer)

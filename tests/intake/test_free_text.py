@@ -30,7 +30,7 @@ from skillvault.page import decisions, server
 from skillvault.sessions.hooks import HookClient, Hooks
 from skillvault.sessions.transcripts import CLIENTS
 from tests import forked
-from tests.conftest import NOW, Person, unguarded
+from tests.conftest import NOW, Person
 from tests.given import as_file, ended, raw
 from tests.intake.planting import Tokens, full_record, planted_in
 from tests.judge.conftest import appoint
@@ -39,6 +39,21 @@ from tests.loop.test_answer import answered
 SAMPLES = Path(__file__).parents[1] / "exchange/transcripts"
 DOMAIN = "coding"
 MARKER = "[redacted: GitHub Token]"
+
+
+def furnish(vault: Vault) -> None:
+    """Let a vault learn, and leave much to decide about."""
+    appoint(vault, provider="agent")
+    trusted = [raw(18, decision__target=f"part-{n}") for n in range(8)]
+    untrusted = [raw(18, decision__target=f"web-{n}") for n in range(8)]
+    for number, one in enumerate(untrusted):
+        (vault.root / f"inbox/untrusted/{number}.json").write_bytes(as_file(one))
+    vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(trusted)], now=NOW)
+    vault.record([("s.json", as_file(ended("s-77")))], now=NOW)
+    rules = enumerate(("we use uv here, never pip", "always write tests in pytest"))
+    quotes = [(f"rule-{n}.json", as_file(corrected(n, rule))) for n, rule in rules]
+    vault.record(quotes, now=NOW)
+    vault.run(now=NOW, patience=10)
 
 
 class World:
@@ -50,17 +65,6 @@ class World:
         self.folder = folder
         self.tokens = Tokens(times)
         self.times = times
-        appoint(vault, provider="agent")
-        trusted = [raw(18, decision__target=f"part-{n}") for n in range(8)]
-        untrusted = [raw(18, decision__target=f"web-{n}") for n in range(8)]
-        for number, one in enumerate(untrusted):
-            (vault.root / f"inbox/untrusted/{number}.json").write_bytes(as_file(one))
-        vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(trusted)], now=NOW)
-        vault.record([("s.json", as_file(ended("s-77")))], now=NOW)
-        rules = enumerate(("we use uv here, never pip", "always write tests in pytest"))
-        quotes = [(f"rule-{n}.json", as_file(corrected(n, rule))) for n, rule in rules]
-        vault.record(quotes, now=NOW)
-        vault.run(now=NOW, patience=10)
         self.outcomes = iter(o.id for o in list(vault.store.snapshot().outcomes.values()))
         self.live = iter(sorted(entry.name for entry in vault.skills()))
         self.proposed = iter(sorted(entry.name for entry in vault.skills("proposed")))
@@ -135,10 +139,13 @@ class World:
 
 
 @pytest.fixture(params=[1, 190], ids=["once", "cut"])
-def world(request: pytest.FixtureRequest, _new_vault: Path, tmp_path: Path) -> World:
+def world(
+    request: pytest.FixtureRequest,
+    prepared: Callable[[Callable[[Vault], object]], Vault],
+    tmp_path: Path,
+) -> World:
     """A vault in which every command finds something to do; its texts say a token so often."""
-    vault = Vault(unguarded(_new_vault, tmp_path / "vault"))
-    return World(vault, tmp_path / "beside", request.param)
+    return World(Vault(prepared(furnish).root), tmp_path / "beside", request.param)
 
 
 def corrected(number: int, rule: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A decision is killed, its person goes on in git: nobody's work is in the other's commit."""
 
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +17,7 @@ from tests import forked
 from tests.crash.world import KILLED
 from tests.exchange.sites import skill_file
 from tests.given import NOW, as_file, raw
+from tests.in_process import run_script
 from tests.person.given import git
 from tests.person.publication import MINE
 from tests.thorough import pairs
@@ -143,7 +145,7 @@ def test_a_person_s_commit_takes_nothing_of_a_killed_decision(
 ) -> None:
     root = _copied(decided, tmp_path)
     _killed(root, point, name)
-    assert git(root, "commit", "-qam", "mine").returncode == 0
+    assert run_script("git commit -qam mine", root, os.environ)[1] == 0
     assert git(root, "show", "--name-only", "--format=").stdout.split() == [MINE]
     _go_on(root, name)
     assert _files(root) == undisturbed(name)

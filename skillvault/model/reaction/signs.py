@@ -311,10 +311,6 @@ _PROMPT_SIGNS: Mapping[str, Callable[[TypedPrompt], float]] = {
 # ── signs of a statement ─────────────────────────────────────────────────────────────
 
 
-def _names_answer(statement: CandidateRule) -> bool:
-    return not statement.prompt.topic.isdisjoint(find_names(statement.rule.text))
-
-
 def _asks_before(statement: CandidateRule) -> bool:
     return any(s.has_clause("request") for s in statement.prompt.sentences[: statement.place])
 
@@ -324,7 +320,7 @@ _STATEMENT_SIGNS: Mapping[str, Callable[[CandidateRule], float]] = {
     "few words": lambda s: count_words(s.rule.text) <= _SHORT_RULE,
     "code sign": lambda s: has_code_sign(s.rule),
     "about code": lambda s: is_about_code(s.rule),
-    "names the answer": _names_answer,
+    "names the answer": lambda s: not s.prompt.topic.isdisjoint(find_names(s.rule.text)),
     "for later": lambda s: s.is_for_later,
     "after a request": _asks_before,
     "not first": lambda s: s.place > 0,

@@ -446,6 +446,7 @@ def test_words_that_say_nothing_of_the_work_are_no_sign() -> None:
         "no, haven't deployed it, go ahead": None,
         "nein, danke": None,
         "thanks but it still fails": "failure",
+        "mail arrives on staging, thank you": None,
         "now add the docs": None,
     }
     assert {text: read_reaction(text).status for text in statuses} == statuses

@@ -16,7 +16,7 @@ from skillvault.learning.tries.sentences import (
     split_sentences,
 )
 from skillvault.model.lazy import regex
-from skillvault.model.reasoning import MAX_NOTE, score_statement
+from skillvault.model.reasoning import MAX_NOTE, is_concrete, score_statement
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import ARROW, cut_at_clause, shorten, terms
 
@@ -49,7 +49,9 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
             for part in sentences
             if not (CUE["empty claim"].match(part) or announces(part)) and not _is_bare_claim(part)
         ]
-        return _report_items(claims, outcome) or _note_deed(claims or deeds)
+        report = _report_items(claims, outcome)
+        if report or not is_named or any(map(is_concrete, claims)):
+            return report or _note_deed(claims or deeds)
     return _note_deed(deeds)
 
 

@@ -70,6 +70,14 @@ def test_what_later_worked_stands_beside_what_failed() -> None:
     )
 
 
+def test_what_failed_before_stands_beside_what_worked() -> None:
+    attempts = ("Raise the timeout → TimeoutError",)
+    one = tried(deed="Wait for the form.", result="", status="success", tried=attempts)
+    assert deed_sentence([one], [], {}) == (
+        "Wait for the form (before that without success: Raise the timeout → TimeoutError)."
+    )
+
+
 def test_a_try_is_a_line_with_its_date_and_how_it_ended() -> None:
     assert tried_sentence(tried(3), {}) == ("2026-11-04 failed: Raise the limit → 504 after 30 s.")
     for status, word in (("success", "worked"), ("neutral", "open")):

@@ -122,6 +122,28 @@ def test_where_nothing_was_said_before_the_closing_words_count(claim: str, done:
     assert deed("", result__claim=claim) == done
 
 
+@pytest.mark.parametrize(
+    ("claim", "done"),
+    [
+        (
+            "The query of tides.sql compared in UTC; it uses AT TIME ZONE now.",
+            "The query of tides.sql compared in UTC; it uses AT TIME ZONE now.",
+        ),
+        ("The coupon test passes.", "I poll `queue` until the message arrives."),
+    ],
+)
+def test_a_report_that_names_something_says_what_worked(claim: str, done: str) -> None:
+    plan = "I poll `queue` until the message arrives."
+    assert deed(plan, result={"status": "success", "claim": claim}) == done
+
+
+def test_an_attempt_that_the_deed_completes_is_not_told_apart() -> None:
+    tried = ["I add a lock around `latest`. → error: unused", "I let the test sleep. → 1 failed"]
+    result = {"status": "success", "claim": "A lock around `latest` orders it.", "tried": tried}
+    attempt = try_of(outcome(raw(decision__reasoning="", result=result)))
+    assert attempt.tried == ("I let the test sleep → 1 failed",)
+
+
 def test_of_a_transcript_the_closing_report_says_what_was_done() -> None:
     closing = "Perfect!\n\n- Filled 15 cells from the row totals\n- Saved the file as `out.xlsx`"
     assert deed(TRANSCRIPT + closing) == "Filled 15 cells from the row totals"

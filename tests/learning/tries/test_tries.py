@@ -45,6 +45,7 @@ def test_advice_of_a_person_stands_before_that_of_a_judge() -> None:
     [
         ("no, still red. use Decimal with ROUND_HALF_UP", ["Use Decimal with ROUND_HALF_UP."]),
         ("no, undo that", []),
+        ("no, the test is right. put the test back", []),
         ("no undo that, you changed the names. revert the refactoring", []),
     ],
 )

@@ -31,6 +31,18 @@ _COMMENT_OR_CODE = re.compile(
 )
 _CODE_FENCE = re.compile(r"^(?:```|~~~)", re.MULTILINE)
 _NUMBERED_STEP = re.compile(r"^\d+[.)]\s", re.MULTILINE)
+# A step that is a command and nothing else, and a sentence that only greets.
+_COMMAND = regex(
+    r"(?:then |please )?(?:run|execute|type|führe|starte|lance[rz]?|ejecuta|запустите?|运行"
+    r"|执行)[ :]*`[^`]+`(?: aus)?\W*",
+    re.IGNORECASE,
+)
+_COURTESY = regex(
+    r"(?:many |big )?(?:thanks|thank you|welcome|danke|vielen dank|willkommen|merci|bienvenue"
+    r"|gracias|bienvenid\w+|спасибо|добро пожаловать)\b|(?:非常)?(?:感谢|谢谢|欢迎)",
+    re.IGNORECASE,
+)
+_CELL_END = re.compile(r"(?<!\\)\|")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 # A title that tells what not to do, and an item that says so by itself.
 _NEGATING_TITLE = regex(
@@ -156,19 +168,41 @@ def find_rules(section: DocumentSection) -> list[str]:
             part, lead = headings[0], ""
             continue
         is_item = _ITEM.match(block) is not None
-        sentences = [_ITEM.sub("", block)] if is_item else markdown.statements(block)
+        statements = [("", _ITEM.sub("", block))] if is_item else _statements_of(block)
         if not is_item:
-            line = (sentences or [block])[-1]  # an emphasised line alone is no sentence
-            lead = line if not sentences or _introduces_list(line) else ""
-        titles = (title.strip("*_:：. \n") for title in (lead, part, section.title))
-        prefix = next((f"{t}: " for t in titles if _is_negating(t)), "")
-        for sentence in sentences:
-            rule = " ".join(sentence.split())
+            _, line = (statements or [("", block)])[-1]  # an emphasised line alone is no sentence
+            lead = line if not statements or _introduces_list(line) else ""
+        for column, statement in statements:
+            titles = (title.strip("*_:：. \n") for title in (column, lead, part, section.title))
+            prefix = next((f"{t}: " for t in titles if _is_negating(t)), "")
+            rule = " ".join(statement.split())
             if rule.strip("*_`: ") and (is_item or _is_rule(rule)):
                 rules.append(rule if _PROHIBITION.match(rule) else prefix + rule)
     # A list of dos and don'ts that does not tell them apart gives nothing.
     is_unclear = _MIXED_TITLE.search(section.title) and not any(map(_NEGATING_TITLE.search, rules))
     return [] if is_unclear else rules
+
+
+def _statements_of(block: str) -> list[tuple[str, str]]:
+    """Return the sentences of a block, or the rules of a table, each with its column's heading.
+
+    Other cells of a row stand behind the rule in parentheses.
+    """
+    if not block.lstrip().startswith("|"):
+        return [("", sentence) for sentence in markdown.statements(block)]
+    columns, *rows = [
+        [cell.strip() for cell in _CELL_END.split(line.strip().strip("|"))]
+        for line in block.strip().splitlines()
+    ]
+    statements: list[tuple[str, str]] = []
+    for row in rows:
+        row_start = len(statements)
+        for column, cell in zip(columns, row, strict=False):
+            if _is_rule(cell):
+                statements.append((column, cell))
+            elif len(statements) > row_start and re.search(r"\w", cell):
+                statements[-1] = (statements[-1][0], f"{statements[-1][1]} ({cell})")
+    return statements
 
 
 def _is_negating(title: str) -> bool:
@@ -186,12 +220,11 @@ def _kind_of(title: str, text: str) -> SectionKind:
     if not any(re.search(r"\w", block) for block in blocks):
         return "empty"
     steps = [_ITEM.sub("", block) for block in blocks if _NUMBERED_STEP.match(block)]
-    if _CODE_FENCE.search(text) or (
-        len(steps) > 1 and 2 * sum(map(states_rule, steps)) <= len(steps)
-    ):
+    rule_count = sum(states_rule(step) and not _COMMAND.fullmatch(step.strip()) for step in steps)
+    if _CODE_FENCE.search(text) or (len(steps) > 1 and 2 * rule_count <= len(steps)):
         return "how-to"
     items = [block for block in blocks if _ITEM.match(block)]
-    candidates = items or [text for block in blocks for text in markdown.statements(block)]
+    candidates = items or [text for block in blocks for _, text in _statements_of(block)]
     count = sum(_is_rule(_ITEM.sub("", candidate)) for candidate in candidates)
     is_titled = _RULES_TITLE.search(title) or _NEGATING_TITLE.search(title)
     return "rules" if (items and is_titled) or 2 * count > len(candidates) else "notes"
@@ -203,6 +236,6 @@ def _blocks_of(text: str) -> list[str]:
 
 def _is_rule(text: str) -> bool:
     plain = text.strip("*_ ")
-    if _introduces_list(plain):
+    if _introduces_list(plain) or _COURTESY.match(plain):
         return False
     return _IMPERATIVE.match(plain) is not None or states_rule(plain)

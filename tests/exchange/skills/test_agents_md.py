@@ -88,6 +88,12 @@ def passed_over(name: str, tree: SourceTree) -> dict[str, str]:
         ("The shop is a Django app.\n", []),
         ("- `src/`: the code\n- `docs/`: the documents\n", []),
         ("1. Stop it.\n2. Start it.\n", []),
+        ("1. Clone it.\n2. Run `uv sync`.\n3. Run `uv run pytest`.\n", []),
+        ("Thanks for considering to contribute!\n", []),
+        (
+            "| Rule | Why |\n|---|---|\n| Never commit keys | leaks |\n",
+            ["Never commit keys (leaks)"],
+        ),
         ("Run it.\n\n```sh\nmake\n```\n", []),
     ],
 )
@@ -140,6 +146,7 @@ def test_a_rule_keeps_the_negation_of_its_heading(title: str) -> None:
         ("### Don't\n\n- Use eval.\n\n### Do\n\n- Use ast.\n", ["Don't: Use eval.", "Use ast."]),
         ("**Never:**\n\n- Use eval.\n\nInstead:\n\n- Use ast.\n", ["Never: Use eval.", "Use ast."]),
         ("**Don't**\n\n- Use eval.\n", ["Don't: Use eval."]),
+        ("| Do | Don't |\n|--|--|\n| Use a | Use b |\n", ["Use a", "Don't: Use b"]),
         ("- Use ast.\n- Don't use eval.\n", ["Use ast.", "Don't use eval."]),
         ("- Use eval.\n- Push to main.\n", []),  # of which kind, nobody knows
     ],

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from skillvault.exchange.skills import agent_skills, documents, folders, rule_files
 from skillvault.exchange.skills.agent_skills import FILE, slug_of
 from skillvault.exchange.skills.folders import DocumentRule, TreeEntry, TreeSkill
@@ -102,11 +104,19 @@ def _read_page(tree: SourceTree, path: str, text: str, *, judged: bool) -> Itera
     rules = [entry for entry in entries if isinstance(entry, DocumentRule)]
     skills = [entry for entry in entries if isinstance(entry, _Section)]
     yield from (entry for entry in entries if isinstance(entry, SkippedFile))
-    yield from rules[:_MAX_RULES]
+    scope = rule_files.read_scope(meta, purpose)
+    yield from (_limit_rule(rule, scope.globs) for rule in rules[:_MAX_RULES])
     if (surplus := len(rules) - _MAX_RULES) > 0:
         yield SkippedFile(path, f"{surplus} more rules; a page gives {_MAX_RULES}, so split it")
     stored_values = {f"agents-md.{key}": agent_skills.as_text(value) for key, value in meta.items()}
     yield from _convert_sections(path, skills, {"agents-md.file": path, **stored_values})
+
+
+def _limit_rule(rule: DocumentRule, globs: str) -> DocumentRule:
+    """Put the globs of its page before a rule, because a rule of the vault is for all files."""
+    if not globs or rule.is_undecided:
+        return rule
+    return replace(rule, text=f"For `{globs}`: {rule.text}")
 
 
 def _read_section(

@@ -35,6 +35,15 @@ class Scope(NamedTuple):
     is_always: bool = False
 
 
+def read_scope(meta: Mapping[str, Any], description: str) -> Scope:
+    """Return the condition in the front matter of a file for one of the hosts."""
+    globs = meta.get("globs") or meta.get("applyTo") or ""
+    globs = ",".join(map(str, globs)) if isinstance(globs, list) else str(globs)
+    values = (meta.get("alwaysApply"), meta.get("trigger"), globs)
+    is_always = not {"always_on", "**", "**/*", "true"}.isdisjoint(str(v).lower() for v in values)
+    return Scope(description, "" if is_always else globs, is_always)
+
+
 def _dump_front(**values: Any) -> str:
     return strict_yaml.dump({key: value for key, value in values.items() if value})
 
@@ -177,11 +186,7 @@ def _file_text(skill: OutgoingSkill, host: RuleHost, front: Callable[[Scope], st
     _, body = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
     description = " ".join(skill.description.split())
     _check_marks(f"{description}\n{body}")
-    globs = author_meta.get("globs") or author_meta.get("applyTo") or ""
-    globs = ",".join(map(str, globs)) if isinstance(globs, list) else str(globs)
-    values = (author_meta.get("alwaysApply"), author_meta.get("trigger"), globs)
-    is_always = not {"always_on", "**", "true"}.isdisjoint(str(value).lower() for value in values)
-    scope = Scope(description, "" if is_always else globs, is_always)
+    scope = read_scope(author_meta, description)
     mark = SKILL_MARK.format(skill.name)
     text = f"---\n{front(scope)}---\n\n{mark}\n{body}\n"
     limit = host.max_characters

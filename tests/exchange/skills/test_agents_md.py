@@ -177,6 +177,23 @@ def test_a_section_that_only_points_to_files_states_nothing() -> None:
     assert rules("agents-md", tree) == [("Use uv.", "Rules")]
 
 
+@pytest.mark.parametrize(
+    ("front", "start"),
+    [
+        ('globs: "*.ts"\nalwaysApply: false', "For `*.ts`: "),
+        ("globs: [a.ts, b.ts]", "For `a.ts,b.ts`: "),
+        ("applyTo: src/**", "For `src/**`: "),
+        ('applyTo: "**"', ""),
+        ('globs: "*.ts"\nalwaysApply: true', ""),
+        ("description: Types", ""),
+    ],
+)
+def test_a_rule_names_the_files_that_its_page_is_for(front: str, start: str) -> None:
+    page = f"---\n{front}\n---\n\n- Always use strict mode.\n".encode()
+    ((text, _),) = rules("agents-md", tree_of({".cursor/rules/ts.mdc": page}))
+    assert text == f"{start}Always use strict mode."
+
+
 def test_a_list_below_a_title_of_rules_is_rules() -> None:
     tree = tree_of({"AGENTS.md": b"## Conventions\n\n- 100 characters a line\n"})
     assert rules("agents-md", tree) == [("100 characters a line", "Conventions")]
@@ -239,7 +256,8 @@ def test_rules_of_other_tools_are_read_without_their_front_matter(path: str, fro
     text = f"---\n{front}---\n\n- Validate input.\n\n## Run\n\n```sh\nmake\n```\n"
     tree = tree_of({path: text.encode()})
     assert format_of(tree) == "agents-md"
-    assert rules("agents-md", tree) == [("Validate input.", "The API")]
+    ((rule, about),) = rules("agents-md", tree)
+    assert (rule.rpartition("`: ")[2], about) == ("Validate input.", "The API")
     (skill,) = read_as("agents-md", {path: text.encode()})
     assert skill.skill.description == "Use for Run. The API make"
 

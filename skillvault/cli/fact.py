@@ -21,12 +21,14 @@ from skillvault.cli.options import (
 )
 from skillvault.cli.run import decide_each, print_changes, print_committed, print_sides
 from skillvault.inspect import lookup
+from skillvault.learning.lint import lint_rule
 from skillvault.learning.promote import versions
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Importance, ref_of
 from skillvault.model.text.text import pluralize, shorten
 from skillvault.review.memory import ListedFact
 from skillvault.serving.shelf import choose_domain
+from skillvault.vault.files.redact import secret_kinds
 
 _LINE = 160  # characters of a fact in a list
 _ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True)
@@ -137,7 +139,12 @@ def add(domain: str | None, options: Options, **values: object) -> None:
 def approve(ids: tuple[str, ...], text: str, options: Options) -> None:
     """Approve rules that you stated, so that every agent gets them."""
     _check_text(ids, text)
-    decide_each(ids, options, options.open_vault().memory.approve, text)
+    memory = options.open_vault().memory
+    for rule in memory.waiting():
+        if rule.id.startswith(ids):
+            for line in lint_rule(text or rule.text, secret_kinds):
+                say(f"{rule.id}: {line}")
+    decide_each(ids, options, memory.approve, text)
 
 
 @fact.command()

@@ -21,9 +21,11 @@ from skillvault.cli.options import (
 )
 from skillvault.inspect.logbook import Basis, CommitReport, LogFilter, describe_commits
 from skillvault.learning.corrections import DOCUMENT
+from skillvault.learning.lint import lint_rule
 from skillvault.model.records import Correction, Fact, Ref
 from skillvault.model.text.text import flatten
 from skillvault.review import retract
+from skillvault.vault.files.redact import secret_kinds
 
 if TYPE_CHECKING:
     from skillvault.loop.learned import RuleOrigin
@@ -266,7 +268,7 @@ def impact(ref: str, vault_path: Path | None, as_json: bool) -> None:
 
 
 def rule_lines(rule: Correction) -> list[str]:
-    """Return the lines about a waiting rule: its text, its author, and how often it was stated."""
+    """Return the lines about a waiting rule: its text, its author, and what its lint found."""
     sessions = 1 + len(rule.confirmed)
     is_document = rule.session.startswith(DOCUMENT)
     place = rule.session if is_document else f"session {rule.session}"
@@ -274,7 +276,8 @@ def rule_lines(rule: Correction) -> list[str]:
     repeat_note = f", in {sessions} sessions" if sessions > 1 else ""
     served_note = "" if rule.said_by else "; served to nobody until you approve it"
     superseded = [f"replaces the rule {rule.supersedes}"] if rule.supersedes else []
-    return [f'"{rule.text}"', f"{origin}{repeat_note}{served_note}", *superseded]
+    lines = [f'"{rule.text}"', f"{origin}{repeat_note}{served_note}", *superseded]
+    return [*lines, *lint_rule(rule.text, secret_kinds)]
 
 
 def due_lines(fact: Fact) -> list[str]:

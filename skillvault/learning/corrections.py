@@ -9,7 +9,7 @@ from operator import attrgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.lint import Secrets, lint_files
+from skillvault.learning.lint import Secrets, lint_rule
 from skillvault.learning.naming import rule_digest
 from skillvault.learning.promote.versions import Succession
 from skillvault.model.change import Change, Edit, Rewrite
@@ -452,8 +452,7 @@ def needs_review(text: str, secrets: Secrets) -> bool:
 
     It has a secret, a URL or a command to run, or weakens safety.
     """
-    findings = lint_files({"rule.md": text.encode()}, secrets)
-    return bool(findings) or is_risky(text)
+    return bool(lint_rule(text, secrets)) or is_risky(text)
 
 
 def rank_waiting(corrections: Collection[Correction]) -> list[Correction]:

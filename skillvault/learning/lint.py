@@ -70,6 +70,12 @@ def lint_files(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
     return sorted(f for path in files for f in _file_findings(path, files[path], secrets))
 
 
+def lint_rule(text: str, secrets: Secrets) -> list[str]:
+    """Return a line for a person about each finding in a rule."""
+    findings = lint_files({"rule.md": text.encode()}, secrets)
+    return [f"Lint: {finding.code}: {escape_hidden(finding.message)}" for finding in findings]
+
+
 def lint_lines(findings: Sequence[Finding]) -> list[str]:
     """Return lines for a person: the counts of the findings, then one line for each finding."""
     counts = Counter(finding.code for finding in findings)

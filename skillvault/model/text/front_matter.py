@@ -129,8 +129,7 @@ def as_mapping(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     raise BadInputError(
-        "expected keys and values, such as `description: …` in a skill; `skillvault record "
-        "--example` shows an outcome",
+        "expected keys and values: `domain: coding` in an outcome, `description: …` in a skill",
         code="wrong-type",
     )
 

@@ -20,12 +20,12 @@ from skillvault.cli.options import (
     since_option,
 )
 from skillvault.inspect.logbook import Basis, CommitReport, LogFilter, describe_commits
-from skillvault.learning.corrections import DOCUMENT
+from skillvault.learning.corrections import DOCUMENT, needs_review
 from skillvault.learning.lint import lint_rule
 from skillvault.model.records import Correction, Fact, Ref
 from skillvault.model.text.text import flatten
 from skillvault.review import retract
-from skillvault.vault.files.redact import secret_kinds
+from skillvault.vault.files import redact
 
 if TYPE_CHECKING:
     from skillvault.loop.learned import RuleOrigin
@@ -274,10 +274,14 @@ def rule_lines(rule: Correction) -> list[str]:
     place = rule.session if is_document else f"session {rule.session}"
     origin = f"stated on {rule.created_at:%Y-%m-%d} in {place}"
     repeat_note = f", in {sessions} sessions" if sessions > 1 else ""
-    served_note = "" if rule.said_by else "; served to nobody until you approve it"
+    if is_document or needs_review(rule.text, redact.secret_kinds):
+        served_note = "; served to nobody until you approve it"
+    else:  # a guide quotes the words after its runs
+        nobody_note = "" if rule.said_by else "; a rule for nobody until you approve it"
+        served_note = f"{nobody_note}; a guide about that run may quote it"
     superseded = [f"replaces the rule {rule.supersedes}"] if rule.supersedes else []
     lines = [f'"{rule.text}"', f"{origin}{repeat_note}{served_note}", *superseded]
-    return [*lines, *lint_rule(rule.text, secret_kinds)]
+    return [*lines, *lint_rule(rule.text, redact.secret_kinds)]
 
 
 def due_lines(fact: Fact) -> list[str]:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault, proposals, undo
 from skillvault.cli.commands import cli
 from skillvault.cli.review_inbox import FACT_KEYS, KEYS, RULE_KEYS
+from skillvault.cli.why import rule_lines
 from skillvault.exchange.sources import parse_source
 from skillvault.model.errors import UsageError
 from tests.cli.terminal import Terminal
@@ -335,7 +336,20 @@ def test_a_key_rejects_a_stated_rule(stating: Vault) -> None:
 
 
 def test_a_stated_rule_is_listed_with_its_commands(stating: Vault) -> None:
-    assert f'"{RULE}"' in say(stating)
+    text = say(stating)
+    assert f'"{RULE}"' in text
+    assert "; a rule for nobody until you approve it; a guide about that run may quote it" in text
+
+
+def test_a_rule_that_no_guide_may_quote_is_said_to_be_served_to_nobody(stating: Vault) -> None:
+    words = "no, our mirror is https://pypi.example.org, always use that one"
+    result = {"status": "failure", "observed_by": "person", "next_words": words}
+    given = raw(1, result=result, context={"repository": "till"})
+    stating.record([("b.json", as_file(given))], now=NOW)
+    stating.run(["propose"], now=NOW)
+    rules = {rule.scope: " ".join(rule_lines(rule)) for rule in stating.memory.waiting()}
+    assert rules["till"].endswith("; served to nobody until you approve it")
+    assert rules["shop"].endswith("; a guide about that run may quote it")
 
 
 def test_several_stated_rules_are_decided_at_once(vault: Vault) -> None:

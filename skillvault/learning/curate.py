@@ -164,9 +164,14 @@ def pin(skill: Skill, folder: str) -> Change:
 
 
 def restore(skill: Skill, folder: str, *, now: datetime, policy: Policy) -> Change:
-    """Restore an archived skill with the status `testing` and a new time to live."""
+    """Restore an archived skill with the status `testing` and a new time to live, or unpin one."""
+    if folder == "skills" and skill.status == "pinned":
+        edit = _status_edit(skill, folder, "testing")
+        return _skill_change("restore", skill.name, "Was pinned.", edits=(edit,))
     if folder != "archive":
-        raise UsageError(f"{skill.name}: is in {folder}/; only an archived skill can be restored")
+        raise UsageError(
+            f"{skill.name}: is in {folder}/; only an archived or pinned skill can be restored"
+        )
     days = policy.days(skill.kind)
     path, end = f"{folder}/{skill.name}/SKILL.md", stamp(now + timedelta(days=days or 0))
     edits = [Edit(path, EXPIRES, end)] if skill.expires and days else []

@@ -254,7 +254,7 @@ class Curator:
         return self._decide(name, curate.pin, now, dry=dry, change_layer=curate.pin_in_layer)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Move an archived skill back to skills/, with a new time to live.
+        """Move an archived skill back to skills/, with a new time to live; unpin a pinned one.
 
         A skill of another layer is no longer hidden or pinned.
         """

@@ -333,6 +333,16 @@ def test_later_changes_of_other_lines_stay(stocked: Vault, person: Person) -> No
     assert "Ask first." in path.read_text()
 
 
+def test_a_pinned_skill_is_unpinned(stocked: Vault) -> None:
+    name = served_name(stocked)
+    with pytest.raises(UsageError, match="only an archived or pinned skill can be restored"):
+        stocked.curate.restore(name, now=NOW)
+    stocked.curate.pin(name, now=NOW)
+    stocked.curate.restore(name, now=LATER)
+    assert {skill.name: skill.status for skill in stocked.skills()}[name] == "testing"
+    assert stocked.check().problems == []
+
+
 def test_a_later_decision_about_the_same_lines_is_to_be_undone_first(
     stocked: Vault, person: Person
 ) -> None:

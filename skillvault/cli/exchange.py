@@ -333,9 +333,11 @@ def _print_export(report: ExportReport, *, dry: bool) -> None:
         say(f"left out: {skill.skill}: {skill.reason}")
     for problem in report.left:
         say(f"left as it is: {problem.path}: {problem.message}")
-    verb, skills = "would export" if dry else "exported", pluralize(len(report.changed), "skill")
+    verb, content = "would export" if dry else "exported", pluralize(len(report.changed), "skill")
+    if report.rules:
+        content += f" and {pluralize(len(report.rules), 'rule')}"
     echo(
-        f"{verb} {skills} to {report.folder}; files: {len(report.written)} written, "
+        f"{verb} {content} to {report.folder}; files: {len(report.written)} written, "
         f"{len(report.removed)} removed, {report.unchanged} as before"
     )
 

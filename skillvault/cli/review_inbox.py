@@ -58,7 +58,7 @@ _FACT_KEYS = (
     *_COMMON_KEYS,
 )
 _RULE_KEYS = (
-    ("a", "approve", "agents in its repository get the rule from now on"),
+    ("a", "approve", "every agent gets the rule from now on"),
     ("r", "reject", "say why; it is not proposed again"),
     ("e", "reword it", "type the rule as it should be, and approve that"),
     *_COMMON_KEYS,

@@ -81,7 +81,7 @@ def answers(
     return [*steps, StepAnswer(GENERATE, skill.state, skill.reason)]
 
 
-APPROVED_RULE = StepAnswer("review", "done", "approved; the agents of its repository get it")
+APPROVED_RULE = StepAnswer("review", "done", "approved; every agent gets it")
 
 
 def stated_rule_answer(rule: Correction) -> StepAnswer:

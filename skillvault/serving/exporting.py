@@ -31,15 +31,16 @@ if TYPE_CHECKING:
 class ExportReport(Struct, frozen=True):
     """The result of an export: its skills, best first, and the changes in its folder.
 
-    `changed` are the skills with a written file. `cut` is the length to which descriptions were
-    cut, or None. `written` and `removed` are paths below the folder. `left` are files that a person
-    or another program wrote there.
+    `changed` are the skills with a written file, `rules` the ids of the rules on a written page.
+    `cut` is the length to which descriptions were cut, or None. `written` and `removed` are paths
+    below the folder. `left` are files that a person or another program wrote there.
     """
 
     format: str
     folder: str
     skills: list[str]
     changed: list[str]
+    rules: list[str]
     left_out: list[OmittedSkill]
     cut: int | None
     written: list[str]
@@ -70,10 +71,10 @@ class Exporter:
         Raise UsageError for an unknown format, and for a folder of the vault.
         """
         root = Path(target).absolute()
-        write = _writer(to)
+        write, rules, page = _writer(to), list[OutgoingRule](), ""
         self._store.snapshot().check_domain(domain)
         if host := rule_files.HOSTS.get(to):
-            rules = self._rules(domain, root.resolve().name)
+            rules, page = list(self._rules(domain, root.resolve().name)), host.page
             write = partial(rule_files.write_rules, rules=rules, host=host)
         live = list(self.outgoing(self._shelf().live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
@@ -85,11 +86,13 @@ class Exporter:
         paths = {name: _paths_of(export.units, name) for name in export.skills}
         blocked_paths = {problem.path for problem in result.left}
         skills = [name for name in export.skills if not paths[name] & blocked_paths]
+        omitted = {unit.skill for unit in export.left_out}
         return ExportReport(
             format=to,
             folder=str(target),
             skills=skills,
             changed=[name for name in skills if paths[name] & {*result.written}],
+            rules=[rule.id for rule in rules if page in result.written and rule.id not in omitted],
             left_out=[*export.left_out, *unreadable],
             cut=export.cut,
             **msgspec.structs.asdict(result),

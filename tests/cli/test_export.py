@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.exchange.skills.formats import SKILL_FORMATS
-from tests.conftest import Person
+from tests.conftest import NOW, Person
 
 PAGE = "---\nname: {name}\ndescription: Use before {name}.\n---\n\n# {name}\n"
 
@@ -26,6 +26,13 @@ def served(vault: Vault, person: Person) -> Vault:
 
 def call(vault: Vault, *args: str | Path) -> Result:
     return CliRunner().invoke(cli, ["--vault", str(vault.root), *map(str, args)])
+
+
+def test_exported_rules_are_counted(served: Vault, tmp_path: Path) -> None:
+    for text in ("Use uv for packages.", "Run the tests before you commit."):
+        served.memory.add_fact(text, "coding", now=NOW)
+    done = call(served, "export", "--to", "gemini", tmp_path / "out")
+    assert done.stdout.startswith("exported 2 skills and 2 rules to ")
 
 
 def test_a_person_reads_what_was_done_and_what_was_left(served: Vault, tmp_path: Path) -> None:
@@ -60,6 +67,7 @@ def test_a_program_reads_the_same(served: Vault, tmp_path: Path) -> None:
     assert said == {
         "format": "well-known",
         "changed": ["one", "two"],
+        "rules": [],
         "folder": str(out),
         "skills": ["one", "two"],
         "left_out": [],

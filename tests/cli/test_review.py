@@ -292,7 +292,7 @@ def test_a_question_mark_explains_the_keys_of_a_rule(stating: Vault) -> None:
     decide(
         stating,
         (RULE_KEYS, "?"),
-        ("a      approve: agents in its repository", "?"),
+        ("a      approve: every agent gets the rule", "?"),
         (RULE_KEYS, "q"),
     )
     assert stating.memory.waiting()
@@ -316,7 +316,7 @@ def test_why_not_knows_a_stated_rule_by_its_text(stating: Vault, person: Person)
     )
     undo(stating, sha, now=NOW)
     stating.memory.approve(rule.id, now=NOW)
-    assert ask() == "done: approved; the agents of its repository get it"
+    assert ask() == "done: approved; every agent gets it"
 
 
 def test_a_stated_rule_can_be_worded_anew(stating: Vault) -> None:

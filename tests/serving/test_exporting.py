@@ -187,7 +187,8 @@ def test_rules_of_this_repository_and_of_all_go_out_whole(
     person.write("memory/coding/seen.md", "---\nkind: judge\n---\n\nIt failed once.\n")
     write(person, skills__one=page("one"))
     out = tmp_path / "shop"
-    vault.exporter.export("gemini", out)
+    assert vault.exporter.export("gemini", out).rules == ["size", "uv"]
+    assert vault.exporter.export("gemini", out).rules == []
     text = (out / "GEMINI.md").read_text()
     lines = [line for line in text.splitlines() if line.startswith("- ")]
     assert sorted(lines)[:2] == ["- Halve the size.", "- Use uv, never pip."]

@@ -47,7 +47,8 @@ def status(vault_path: Path | None, as_json: bool) -> None:
     _print_attention(overview.find_attention(question(vault), questions), vault.stats())
     _print_contents(state)
     steps = [f"{step} {count}" for step, count in state.waiting.items() if count]
-    echo(f"due: {', '.join(steps)}{_next_step(state)}" if steps else "nothing is due")
+    work = f"not looked at yet: {', '.join(steps)}{_next_step(state)}"  # it may need no change
+    echo(work if steps else "nothing is due")
     untrusted_counts = {name: count for name, count in state.tomorrow.items() if count}
     if untrusted_counts:
         limits = _limits_text(untrusted_counts)

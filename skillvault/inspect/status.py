@@ -20,6 +20,8 @@ from skillvault.vault.check import find_edits
 from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
 from skillvault.vault.git.remote import upstream_of
+from skillvault.vault.index.records import parse_ref
+from skillvault.vault.index.snapshot import Snapshot
 
 _SEARCHED_COMMITS = 100  # commits in which the latest lesson is looked for
 # The steps that teach something; the others take skills and facts away, or move them.
@@ -72,7 +74,7 @@ class JudgeStatus(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """The counts of a vault; `waiting` has the number of due records of each step.
+    """The counts of a vault; `waiting` has the number of records that each step has to look at.
 
     `tomorrow` counts untrusted records over today's (UTC) quota. `edited` are files that a person
     edited, if a step is due, because their records wait. `inbox` counts the files in the inbox,
@@ -155,7 +157,7 @@ class Attention(Struct, frozen=True):
 
     `questions` are for the agent that judges. `unreadable` counts the committed files that hold no
     record, such as a SKILL.md without front matter. `facts` are due for review. `learned` is the
-    latest commit that taught a skill or a fact.
+    latest commit that taught a skill or a fact which the vault still has.
     """
 
     skills: int
@@ -174,6 +176,7 @@ def find_attention(run: Run, questions: int) -> Attention:
     facts = due_facts(
         snapshot.facts.get_many(due_names).values(), snapshot.facts.superseded_ids(due_names)
     )
+    log = snapshot.history.log(_SEARCHED_COMMITS)
     return Attention(
         skills=len(snapshot.skills.proposed),
         rules=len(snapshot.corrections.waiting()),
@@ -181,13 +184,13 @@ def find_attention(run: Run, questions: int) -> Attention:
         quarantine=len(run.inbox.quarantine.file_names()),
         unreadable=len(snapshot.records.unreadable_paths()),
         facts=len(facts),
-        learned=next(filter(_is_lesson, snapshot.history.log(_SEARCHED_COMMITS)), None),
+        learned=next((c for c in log if _is_lesson(c, snapshot)), None),
     )
 
 
-def _is_lesson(commit: Commit) -> bool:
-    is_of_lesson = any(target.startswith(("skill:", "fact:")) for target in commit.targets)
-    return is_of_lesson and commit.step in _TEACHING
+def _is_lesson(commit: Commit, snapshot: Snapshot) -> bool:
+    names = [target for target in commit.targets if target.startswith(("skill:", "fact:"))]
+    return commit.step in _TEACHING and any(parse_ref(n) in snapshot.records for n in names)
 
 
 def _judge(run: Run) -> JudgeStatus:

@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from skillvault.api import Vault, doctor
+from skillvault.api import Vault, doctor, undo
 from skillvault.cli.commands import cli
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -56,6 +56,23 @@ def test_the_latest_lesson_is_told(vault: Vault) -> None:
     (name,) = vault.store.snapshot().skills
     vault.curate.retire(name, now=NOW)
     assert show(vault, "status")[1] == f"learned last: {NOW:%Y-%m-%d}, generate: {name}"
+
+
+def test_a_lesson_that_was_undone_is_told_no_more(vault: Vault, person: Person) -> None:
+    vault.memory.add_fact("The port is 5432.", "coding", now=NOW)
+    told = show(vault, "status")[1]
+    vault.memory.add_fact("Reproduce a flaky test before you change it.", "coding", now=NOW)
+    undo(vault, person.git("rev-parse", "HEAD"), now=NOW)
+    assert told.startswith("learned last: ")
+    assert show(vault, "status")[1] == told
+
+
+def test_what_a_step_may_find_nothing_to_do_about_is_not_called_due(vault: Vault) -> None:
+    vault.curate.create("deploy", description="Use before a deploy.", commit=True, now=NOW)
+    (line,) = (line for line in show(vault, "status") if line.endswith("next: skillvault run"))
+    assert line.startswith("not looked at yet: follow 1, ")
+    assert vault.run(now=NOW).done == []
+    assert "nothing is due" in show(vault, "status")
 
 
 def test_the_latest_use_is_told_with_how_the_uses_ended(vault: Vault) -> None:

@@ -10,7 +10,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
@@ -49,7 +49,7 @@ from skillvault.team import sync as clone_sync
 from skillvault.vault import setup
 from skillvault.vault.arguments import one_text, path_list, text_list
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import pause_on_disk_errors
+from skillvault.vault.disk import UNSAVED, pause_on_disk_errors
 from skillvault.vault.files import arrival, layout
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.quarantine import RefusedFile
@@ -390,7 +390,7 @@ class Vault:
         if decision is not None and answer.near_domain is None:  # else it would be refused
             record = render.record(answer, query, now or _clock(), task)
             receipt = json.dumps(record, ensure_ascii=False)
-            with pause_on_disk_errors():
+            with pause_on_disk_errors(UNSAVED):
                 list(self.inbox.drop([(f"recommendation-{decision}.json", receipt.encode())]))
         return answer
 
@@ -545,9 +545,11 @@ def _take_files(
             return _run_steps(
                 vault, replace(options, received_files=tuple(received_files)), now, steps
             )
-        if is_attested:
-            files = arrival.attest_files(vault.store.git.dirs()[0], files)
-        with vault.inbox.drop_reserved(files) as names:
+        with ExitStack() as stack:
+            with pause_on_disk_errors(UNSAVED):
+                if is_attested:
+                    files = arrival.attest_files(vault.store.git.dirs()[0], files)
+                names = stack.enter_context(vault.inbox.drop_reserved(files))
             try:
                 return _run_steps(vault, replace(options, names=names), now, steps)
             except PausedError as error:

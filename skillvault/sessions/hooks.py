@@ -38,7 +38,7 @@ from skillvault.sessions.session_history import (
     skill_note,
 )
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import pause_on_disk_errors
+from skillvault.vault.disk import UNSAVED, pause_on_disk_errors
 from skillvault.vault.files import arrival, redact
 from skillvault.vault.files.inbox import Inbox
 
@@ -461,7 +461,7 @@ class Hooks:
         return digest
 
     def _drop_files(self, files: Iterable[tuple[str, bytes]]) -> None:
-        with pause_on_disk_errors():
+        with pause_on_disk_errors(UNSAVED):
             list(self._vault.inbox.drop(files))
 
     def _current_outcome(self, prompt: SessionPrompt) -> dict[str, Any] | None:

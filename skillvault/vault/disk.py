@@ -88,6 +88,9 @@ _MESSAGES = {os.strerror(number).lower(): text for number, text in _REASONS.item
 }
 
 
+UNSAVED = "then record it again: it is not saved"
+
+
 def describe_disk_error(error: OSError | GitError | ImportError) -> str | None:
     """Describe an error of the disk. Return None if the error has another cause."""
     if isinstance(error, OSError) and error.errno in _REASONS:
@@ -97,14 +100,14 @@ def describe_disk_error(error: OSError | GitError | ImportError) -> str | None:
 
 
 @contextmanager
-def pause_on_disk_errors() -> Iterator[None]:
-    """Raise PausedError for errors of the disk in the block."""
+def pause_on_disk_errors(state: str = "inbox/ waits until then") -> Iterator[None]:
+    """Raise PausedError for errors of the disk in the block; `state` says what is saved."""
     try:
         yield
     except (OSError, GitError, ImportError) as error:  # an import reads a file, too
         if (reason := describe_disk_error(error)) is None:
             raise
-        advice = "free space or repair the disk, inbox/ waits until then"
+        advice = f"free space or repair the disk, {state}"
         raise PausedError(f"paused: disk: {reason}; {advice}") from error
 
 

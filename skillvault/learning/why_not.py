@@ -67,6 +67,8 @@ def answers(
             reason = f"the judge failed: {judge_failure}; `skillvault run --retry` tries again"
             return [*steps, StepAnswer("evaluate", "aside", reason)]
         reason = f"{edited}; commit or undo it" if edited else "not evaluated yet; `skillvault run`"
+        if not outcome.is_described:
+            reason = UNDESCRIBED.format(outcome.decision.id)
         return [*steps, StepAnswer("evaluate", "waiting", reason)]
     verdict = "good" if evaluation.was_good_decision else "bad"
     agrees = {True: "agrees with", False: "contradicts", None: "is not tested by"}
@@ -81,6 +83,9 @@ def answers(
     return [*steps, StepAnswer(GENERATE, skill.state, skill.reason)]
 
 
+UNDESCRIBED = (
+    "no record says what was done; record an outcome with `decision: {{id: {}, action: ACTION}}`"
+)
 APPROVED_RULE = StepAnswer("review", "done", "approved; every agent gets it")
 
 
@@ -249,7 +254,7 @@ def _why_no_skill(state: str, outcomes: Sequence[Outcome], policy: Policy) -> st
         "silent": "nothing that they say would change a decision",
         "unread": "waiting until their action is read again",
         "older": "older than the outcomes of their action that its skills are of",
-        "waiting": "not evaluated",
+        "waiting": "not evaluated; `skillvault why-not ID` says why",
         "retracted": "retracted, and counted nowhere",
         "due": "due",
     }[state]

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.model.errors import BadInputError, UsageError
+from skillvault.sessions.closing import Closing
 from tests.cli.test_recommend import call
 from tests.conftest import NOW
 from tests.given import as_file, raw
@@ -119,3 +120,14 @@ def test_refusals_name_the_next_step(claimed: Vault, tmp_path: Path) -> None:
     assert isinstance(report.exception, BadInputError)
     assert "give a JUnit report" in report.exception.message
     assert ending(claimed, "d-0") == ("success", "agent", False)
+
+
+def test_a_decision_that_only_close_ends_says_what_is_missing(vault: Vault) -> None:
+    vault.recommend("coding", "Fix the flaky checkout test", decision="d-1", now=NOW)
+    vault.close("d-1", Closing(status="failure", evidence="FAILED test_pay"), now=NOW)
+    vault.run(now=NOW)
+    (name,) = vault.store.snapshot().outcomes
+    _, answers = vault.why_not(name)
+    assert (answers[-1].step, answers[-1].state) == ("evaluate", "waiting")
+    assert answers[-1].reason.endswith("with `decision: {id: d-1, action: ACTION}`")
+    assert "`skillvault why-not ID` says why" in call(vault, "run", "-v")[1]

@@ -17,7 +17,7 @@ LINES = {
     "judge": 2346,
     "learning": 11380,
     "loop": 5924,
-    "model": 5702,
+    "model": 5704,
     "page": 716,
     "review": 1997,
     "serving": 1225,

@@ -277,7 +277,7 @@ def _allowed_time(text: str) -> datetime | None:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def input_file(file: str) -> tuple[str, bytes]:
+def input_file(file: str, hint: str = "") -> tuple[str, bytes]:
     """Return the name and bytes of a file, or of stdin with a name for its format."""
     if file != "-":
         path = Path(file)
@@ -285,7 +285,7 @@ def input_file(file: str) -> tuple[str, bytes]:
             message = (
                 "is a folder; pass a file" if path.is_dir() else "no such file; check the path"
             )
-            raise UsageError(f"{file}: {message}")
+            raise UsageError(f"{file}: {message}{hint}")
         return path.name, path.read_bytes()
     data = sys.stdin.buffer.read()
     if not data.strip():

@@ -95,7 +95,7 @@ def record(
             "no outcome; pass a FILE, - for stdin, or --failed WHAT --because WHY; "
             "`skillvault record --example` prints a file"
         )
-    outcome = input_file(file or "-")
+    outcome = input_file(file or "-", ", or say it by --failed WHAT --because WHY")
     vault = options.open_vault()
     report = vault.record([outcome], **options.keywords, track=track)
     end_intake(vault, report, options)

@@ -278,7 +278,7 @@ def _select_proposals(curate: "Curator", source: str | None, *, clean: bool = Fa
         address = parse_source(source).address
     names = curate.select_proposals(address, clean=clean)
     if not names:
-        say("no proposal is selected; `skillvault skill list --proposed` lists them")
+        say("no proposed skill is selected; `skillvault review` shows what waits, rules too")
     return names
 
 

@@ -5,25 +5,16 @@ Unknown keys go to the `extra` of a record that has this field.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
 
 from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.lazy import regex
-from skillvault.model.records import Observer, Status, Trust, Via
 
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "result.status": get_args(Status),
-    "result.claimed": get_args(Status),
-    "result.observed_by": get_args(Observer),
-    "result.via": get_args(Via),
-    "source.trust": get_args(Trust),
-    "trust": get_args(Trust),
-}
 _KEY_PATH = regex(r" - at `\$\.?(?P<key>[^`]*)`$")
 _EXPECTED = regex(
     r"^Expected `(?P<want>[^`]+)`(?P<bound> [<>]=? [-\d.]+)?(?:, got `(?P<got>[^`]+)`)?"
@@ -54,7 +45,7 @@ def convert_stored(raw: Any, kind: type[_Record]) -> _Record:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise _explain_error(error, "", raw) from None
+        raise _explain_error(error, "", raw, kind) from None
 
 
 def convert(raw: Mapping[str, Any], kind: type[_Record], *, key_path: str = "") -> _Record:
@@ -85,7 +76,7 @@ def convert(raw: Mapping[str, Any], kind: type[_Record], *, key_path: str = "") 
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
-        raise _explain_error(error, key_path, raw) from None
+        raise _explain_error(error, key_path, raw, kind) from None
 
 
 def _convert_member(value: Any, kind: type[_Record], key_path: str) -> _Record:
@@ -116,7 +107,20 @@ def _join(path: str, key: str) -> str:
     return f"{path}{dot}{key}" if path else key
 
 
-def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
+def _find_choices(kind: Any, keys: Sequence[str]) -> tuple[Any, ...]:
+    """Return the values that a key of a type may have, or () if they are not listed."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    kinds = get_args(kind)
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        kinds = tuple(f.type for f in msgspec.structs.fields(kind) if f.encode_name in keys[:1])
+        keys = keys[1:]
+    return next(filter(None, (_find_choices(part, keys) for part in kinds)), ())
+
+
+def _explain_error(
+    error: msgspec.ValidationError, path: str, raw: Any, kind: type[Struct]
+) -> BadInputError:
     """Turn msgspec's message into a sentence that names the key and the next step."""
     message = str(error)
     path_match = _KEY_PATH.search(message)
@@ -128,8 +132,9 @@ def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadIn
     value = _value_at(raw, path_match["key"] if path_match else "")
     if text.startswith("Invalid enum value"):
         problem = f"{value!r} is not one of the values it may have"
-        problem += f"; write {', '.join(_CHOICES[key])}" if key in _CHOICES else ""
-        return key_error(key, "bad-value", f"{problem}")
+        keys = path_match["key"].replace("[...]", "").split(".") if path_match else []
+        choices = ", ".join(map(str, _find_choices(kind, keys)))
+        return key_error(key, "bad-value", f"{problem}; write {choices}" if choices else problem)
     if "RFC3339" in text:
         text = "Expected `datetime`"
     match = _EXPECTED.match(text)

@@ -200,6 +200,13 @@ def test_more_than_ten_skills_are_counted_with_the_next_commands(
     assert len(call(vault, "install", source, "--verbose").stderr.splitlines()) == 12
 
 
+def test_a_source_without_waiting_skills_names_where_its_rules_wait(
+    vault: Vault, tmp_path: Path
+) -> None:
+    result = call(vault, "skill", "approve", "--from", tmp_path)
+    assert "`skillvault review` shows what waits, rules too" in result.stderr
+
+
 def test_verbose_prints_each_of_many_skills(vault: Vault, tmp_path: Path) -> None:
     make_skills(tmp_path / "many", 12)
     result = call(vault, "install", tmp_path / "many", "-v", "--dry-run")

@@ -111,3 +111,9 @@ def test_a_lesson_is_no_end_and_an_empty_one_is_refused(vault: Vault) -> None:
         result = CliRunner().invoke(cli, ["--vault", str(vault.root), "close", "d-1", *words])
         assert isinstance(result.exception, UsageError)
         assert "--lesson" in str(result.exception)
+
+
+def test_a_sentence_in_place_of_a_file_is_told_how_to_say_it(vault: Vault) -> None:
+    command = ["--vault", str(vault.root), "record", "The retry did not help."]
+    refusal = CliRunner().invoke(cli, command).exception
+    assert str(refusal).endswith("check the path, or say it by --failed WHAT --because WHY")

@@ -16,7 +16,7 @@ from skillvault.learning.tries.sentences import (
     split_sentences,
 )
 from skillvault.model.lazy import regex
-from skillvault.model.reasoning import MAX_NOTE, is_concrete, score_statement
+from skillvault.model.reasoning import MAX_NOTE, score_statement
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import ARROW, cut_at_clause, shorten, terms
 
@@ -50,9 +50,13 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
             if not (CUE["empty claim"].match(part) or announces(part)) and not _is_bare_claim(part)
         ]
         report = _report_items(claims, outcome)
-        if report or not is_named or any(map(is_concrete, claims)):
+        if report or not is_named or _best_score(claims) > _best_score(deeds):
             return report or _note_deed(claims or deeds)
     return _note_deed(deeds)
+
+
+def _best_score(parts: Iterable[str]) -> float:
+    return max(map(score_statement, parts), default=0.0)
 
 
 def failed_attempts_of(outcome: Outcome, deed: str) -> Iterator[str]:

@@ -127,10 +127,10 @@ def read_statements(reasoning: str) -> tuple[str, ...]:
 
 def evidence_lines(outcome: Outcome) -> list[str]:
     """Return the distinct lines of evidence, without the `E` margin of a test runner."""
-    return _lines_of(outcome.result.evidence)
+    return _printed_lines(outcome.result.evidence)
 
 
-def _lines_of(output: str) -> list[str]:
+def _printed_lines(output: str) -> list[str]:
     lines = (re.sub(r"^E\s{2,}", "", line).strip() for line in output.splitlines())
     return [line for line in dict.fromkeys(lines) if re.search(r"\w", line)]
 
@@ -155,7 +155,7 @@ def fault_of(outcome: Outcome) -> str | None:
 
 def fault_line(output: str) -> str | None:
     """Return the line of a command's output that says most about a failure, or None."""
-    line = max(_lines_of(output), key=_cause_weight, default="")
+    line = max(_printed_lines(output), key=_cause_weight, default="")
     return line if _cause_weight(line) else None
 
 

@@ -142,7 +142,7 @@ class PromptRun(Struct, kw_only=True):
 
     @property
     def failed_attempts(self) -> list[str]:
-        """What the agent tried before its last attempt, each with the failure."""
+        """The attempts before the last one, each with its failure."""
         changed_attempts = [attempt for attempt in self.attempts if attempt.has_changed]
         return [
             f"{attempt.remarks[-1]}{ARROW}{attempt.failure}"

@@ -3,11 +3,11 @@
 In files of a private source, markers replace secrets; files of a public source are not changed.
 """
 
-import tarfile
-import zipfile
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -413,7 +413,8 @@ def _path_tree(path: Path) -> SourceTree:
         return source_tree.folder_tree(path)
     if not path.is_file():
         raise UsageError(f"{path}: no such file or folder; check the path")
-    if zipfile.is_zipfile(path) or tarfile.is_tarfile(path):
+    # By the name, since to look for an archive in a large file would read it whole.
+    if path.name.endswith(tuple(chain.from_iterable(f[1] for f in shutil.get_unpack_formats()))):
         raise UsageError(f"{path}: an archive; unpack it, and name its folder")
     # Read only when its size is known to be allowed.
     return SourceTree(

@@ -234,13 +234,10 @@ def file_stem(session: str) -> str:
 def outcome_of_prompt(
     run: PromptRun, header: Header, options: ImportOptions
 ) -> dict[str, Any] | None:
-    """Return the outcome of a prompt, or None without a time or if the agent did nothing.
-
-    An answer without work is an outcome only if the user judged it.
-    """
+    """Return the outcome of a prompt, or None without a time or if the agent did nothing."""
     ended_at = run.ended_at or run.at
     reaction = read_reaction(run.next_words, run.claim) if run.next_words else Reaction()
-    has_work = run.has_called or run.checks or (run.claim and reaction.status)
+    has_work = run.claim or run.has_changed or run.checks or run.commands
     if ended_at is None or not run.text.strip() or not has_work:
         return None
     is_corrected = reaction.is_correction and run.next_attended is not False

@@ -178,7 +178,6 @@ PROMPTS: list[tuple[str, list[Step], str, str]] = [
     ("fix the yen test", [EDIT, bash("cd /x && pytest -q tests", BAD, 1)], "All pass!", "failure"),
     ("mend the build", [EDIT, bash("npm run build", "error TS2304: x", 2)], "Done.", "failure"),
     ("lint it", [EDIT, bash("ruff check .", "All checks passed!")], "Clean.", "success"),
-    ("thanks!", [], "Any time.", "none"),  # no work
     ("make go pass", [EDIT, bash("go test ./...", "ok  shop 0.1s")], "Done.", "success"),
     ("make rust pass", [EDIT, bash("RUST_LOG=x cargo test", "FAILED", 101)], "Done.", "failure"),
     ("raise the limit", [bash("pytest", OK), EDIT], "Fixed.", "neutral"),  # edited since
@@ -238,7 +237,7 @@ PROMPTS: list[tuple[str, list[Step], str, str]] = [
         "Added.",
         "failure",
     ),
-    ("explain the code", [bash("cat pay.py", "…")], "It pays.", "neutral"),
+    ("explain the code", [], "It pays.", "neutral"),
     ("next", [EDIT], "Done.", "failure"),
     ("no, that is not what I meant", [EDIT], "Done.", "success"),
     ("thanks, that works. now the docs", [EDIT], "Done.", "failure"),  # a complaint follows
@@ -253,11 +252,12 @@ def test_prompts_end_as_a_person_would_say_and_most_checks_are_understood(
 ) -> None:
     prompts = [(asked, steps, claim) for asked, steps, claim, _ in PROMPTS]
     outcomes = imported(vault, session(tmp_path / "s.jsonl", *prompts))
-    statuses = {
-        asked: outcomes[asked].result.status if asked in outcomes else "none"
-        for asked, *_ in PROMPTS
+    wrong = {
+        asked: outcomes[asked].result.status
+        for asked, *_, status in PROMPTS
+        if outcomes[asked].result.status != status
     }
-    assert statuses == {asked: status for asked, *_, status in PROMPTS}
+    assert wrong == {}
     assert all(o.observer != "agent" for o in outcomes.values() if o.result.status != "neutral")
 
 

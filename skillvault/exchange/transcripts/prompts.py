@@ -65,16 +65,16 @@ class Attempt(Struct, kw_only=True):
 class PromptRun(Struct, kw_only=True):
     """A prompt and the agent's work for it.
 
-    `message` is the same in each copy of the prompt. `header` is the header of the transcript
-    at the prompt, with the model that answered. `attempts` are what the agent tried, in order,
-    and `claim` is the last message. It `has_called` a tool. `skills` are the skills that the
-    agent read, `commits` the short ids of its commits. `changes` has a few words for each call
-    that changed something, `files` the number of edits of each file. `commands` are the other
-    commands, with None in the place of a check. `next_words` is what the user typed afterwards,
-    or None, and corrections typed during the work. `next_attended` is True in an attended
-    session, False for a script, and None if unknown. `later_ids` are the ids of prompts that
-    only continued the task. It `is_stale` if something changed after the last check, and
-    `has_untried_changes` if something changed after the last check or command.
+    `message` is the same in each copy of the prompt. `header` is the header of the transcript at
+    the prompt, with the model that answered. `attempts` are what the agent tried, in order, and
+    `claim` is the last message. `skills` are the skills that the agent read, `commits` the short
+    ids of its commits. `changes` has a few words for each call that changed something, `files` the
+    number of edits of each file. `commands` are the other commands, with None in the place of a
+    check. `next_words` is what the user typed afterwards, or None, and corrections typed during the
+    work. `next_attended` is True in an attended session, False for a script, and None if unknown.
+    `later_ids` are the ids of prompts that only continued the task. It `is_stale` if something
+    changed after the last check, and `has_untried_changes` if something changed after the last
+    check or command.
     """
 
     id: str | None
@@ -85,7 +85,6 @@ class PromptRun(Struct, kw_only=True):
     ended_at: datetime | None = None
     attempts: list[Attempt] = field(default_factory=lambda: [Attempt()])
     claim: str = ""
-    has_called: bool = False
     is_stale: bool = False
     has_untried_changes: bool = False
     is_interrupted: bool = False
@@ -237,7 +236,6 @@ class PromptTally:
         return checks_by_prompt
 
     def _begin_call(self, call: events.ToolCall, run: PromptRun) -> None:
-        run.has_called = True
         command = extract.command_of(call.arguments)
         running_call = self._running.get(str(call.arguments.get("session_id")))
         polled_call = running_call if call.tool == _POLL_TOOL else None

@@ -505,7 +505,7 @@ class Correction(Struct, frozen=True, kw_only=True):
     """A rule in a person's words that waits for approval. An approved rule is a fact.
 
     A person stated it for the repository `scope` in `session` after the run `about`, and again in
-    the `confirmed` sessions. Before approval only the person `said_by`, an e-mail, is shown it.
+    the `confirmed` sessions. Before approval only the person `said_by`, an e-mail, gets the rule.
     """
 
     id: str

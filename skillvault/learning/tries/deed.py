@@ -23,7 +23,7 @@ from skillvault.model.text.text import ARROW, cut_at_clause, shorten, terms
 _LIMIT = 160  # characters of a deed and of a result
 _MAX_SENTENCE = 200  # characters of the main sentence; a longer one is cut
 _MIN_STEPS = 3  # a text with so many announced steps is the transcript of a run
-_MAX_ITEMS = 3  # items of a closing report
+_MAX_ITEMS = 3  # items of a closing report, and attempts of a run
 _REPORT = 2500  # characters at the end of a transcript that may be its closing report
 _SENTENCE_END = regex(r"\s*(?:[.,;:!?。！？—–]|\s-\s)")
 _RUN_ON = regex(r"(?<=[a-z]{4})\.(?=(?:The|I|All|We|I've) )")
@@ -66,7 +66,7 @@ def failed_attempts_of(outcome: Outcome, deed: str) -> Iterator[str]:
     """
     if outcome.result.status != "success":
         return
-    for text in _attempts(outcome):
+    for text in _attempts(outcome)[-_MAX_ITEMS:]:
         remark, _, failure = text.rpartition(ARROW)
         parts = [part for part in _join_lists(split_sentences(remark)) if not announces(part)]
         words = terms(attempt := _note_deed(parts) if parts else "")

@@ -144,6 +144,15 @@ def test_an_attempt_that_the_deed_completes_is_not_told_apart() -> None:
     assert attempt.tried == ("I let the test sleep → 1 failed",)
 
 
+def test_of_many_attempts_only_the_last_are_told() -> None:
+    tried = [f"I raise limit number {n}. → {n} failed" for n in range(2000)]
+    result = {"status": "success", "claim": "A lock around `latest` orders it.", "tried": tried}
+    attempt = try_of(outcome(raw(decision__reasoning="", result=result)))
+    assert attempt.tried == tuple(
+        f"I raise limit number {n} → {n} failed" for n in range(1997, 2000)
+    )
+
+
 def test_of_a_transcript_the_closing_report_says_what_was_done() -> None:
     closing = "Perfect!\n\n- Filled 15 cells from the row totals\n- Saved the file as `out.xlsx`"
     assert deed(TRANSCRIPT + closing) == "Filled 15 cells from the row totals"
